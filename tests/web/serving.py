@@ -14,6 +14,7 @@ import uvicorn
 from sylvan.web import app as web_app
 from sylvan.web.app import make_app
 from sylvan.web.desk import Desk
+from sylvan.web.hall import Hall
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, Search, read_request
 from sylvan.web.security import Policy
 
@@ -42,12 +43,14 @@ def served(desk: Desk | None = None, policy: Policy | None = None, port: int = 0
 class Page:
     """A page without a browser: an `Analysis` and what it has said."""
 
-    def __init__(self, desk: Desk | None = None, *, acks: bool = True) -> None:
+    def __init__(
+        self, desk: Desk | None = None, *, acks: bool = True, hall: Hall | None = None
+    ) -> None:
         self.said: list[Message] = []
         self._new: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._acks = acks
         desk = desk or Desk()
-        self._page = web_app.Page(desk, self._hear)
+        self._page = web_app.Page(desk, hall or Hall(), self._hear)
         self.analysis, self.play = self._page.analysis, self._page.play
 
     def _hear(self, message: Message) -> None:

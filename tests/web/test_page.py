@@ -75,7 +75,7 @@ def visit(browser, address):
         if not tolerant:
             page.on("console", lambda said: said.type == "error" and faults.append(said.text))
         page.goto(f"http://{host}/{where}")
-        page.wait_for_selector(".status:not(:empty)")
+        page.wait_for_selector("main:not([hidden]) .status:not(:empty)")
         return page
 
     yield opened
@@ -285,34 +285,55 @@ def test_an_analysis_is_saved_and_loaded(visit, tmp_path):
     other.wait_for_selector(".status:has-text('Yellow to move')")
 
 
-def test_blob_is_played_against_five_opponents(visit):
-    page = visit()
-    page.click("nav >> text=Play")
-    page.select_option("#play-game", "blob")
-    page.fill("#play-cards", "3")
+@pytest.fixture
+def play(visit):
+    """Open the page at Play."""
+
+    def opened(where="", **options):
+        page = visit(where, **options)
+        page.click("nav >> text=Play")
+        page.wait_for_selector("#play-seat-1", state="attached")
+        return page
+
+    return opened
+
+
+OWN = ".play .status:has-text('our turn')"
+
+
+def sit(page, game, *seats, **fields):
+    """Start a game; `seats` are the first choices of who plays."""
+    page.select_option("#play-game", game)
+    for number, who in enumerate(seats):
+        page.select_option(f"#play-seat-{number}", who)
+    for name, value in fields.items():
+        page.fill(f"#play-{name}", str(value))
     page.click("button:has-text('New game')")
-    mine = ".play .status:has-text('Your turn')"
-    page.wait_for_selector(mine)
+
+
+def test_blob_is_played_against_five_opponents(play):
+    page = play()
+    sit(page, "blob", cards=3)
+    page.wait_for_selector(OWN)
     assert page.locator(".seats tbody tr").count() == 6
     assert page.locator(".hand .card").count() == 3
-    page.click("text=Hint")
+    page.keyboard.press("h")
     page.wait_for_selector(".advice:has-text('makes the bid')")
     page.click(".blobtable .actions button >> nth=0")
     page.wait_for_selector(".hand .card:enabled")
     picture(page, "web-play")
     page.click(".hand .card:enabled >> nth=0")
     page.wait_for_function("() => document.querySelectorAll('.hand .card').length === 2")
-    page.wait_for_selector(mine)
+    page.wait_for_selector(OWN)
     page.keyboard.press("r")
     page.wait_for_selector(".advice:has-text('decisions'), .advice:has-text('no choice')")
+    page.click(".decision summary >> nth=0")  # what the search thought
+    page.wait_for_selector(".decision[open] td:has-text('bid')")
 
 
-def test_a_game_is_played_and_reviewed(visit):
-    page = visit(viewport=PHONE)
-    page.click("nav >> text=Play")
-    page.select_option("#play-game", "tictactoe")
-    page.fill("#play-level", "1")
-    page.click("button:has-text('New game')")
+def test_a_game_is_played_and_reviewed(play):
+    page = play(viewport=PHONE)
+    sit(page, "tictactoe", level=1)
     over = ", ".join(f".play .status:has-text('{end}')" for end in ("win", "lose", "Drawn"))
     for _ in range(5):
         page.wait_for_selector(f".play .cell:enabled, {over}")
@@ -321,8 +342,93 @@ def test_a_game_is_played_and_reviewed(visit):
         page.click(".play .cell:enabled >> nth=0")
     page.wait_for_selector(".advice h3:has-text('Review')")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    if page.locator(".advice button:has-text('Why?')").count():
+        assert page.locator(".plies .mistake").count()
+        page.click(".advice button:has-text('Why?') >> nth=0")
+        page.wait_for_selector(".analyse .status:has-text('to move')")
+        page.click("nav >> text=Play")
     page.click("text=Take back")
-    page.wait_for_selector(".play .status:has-text('Your turn')")
+    page.wait_for_selector(OWN)
+
+
+def test_two_browsers_share_a_table(play, visit):
+    """A guest opens the link, plays, leaves and comes back to the seat; a third one is told."""
+    host = play()
+    sit(host, "connect4", "you", "guest", minutes=5)
+    host.wait_for_selector(".invite:visible")
+    link = host.input_value(".invite input").partition("/?")[2]
+    guest = visit(f"?{link}", viewport=PHONE, scheme="dark")
+    guest.wait_for_selector(".play .status:has-text('Waiting for red')")
+    host.wait_for_selector(OWN)
+    host.click(".play .cell:enabled >> nth=3")
+    guest.wait_for_selector(OWN)
+    assert guest.locator(".play .cell svg").count() == 1
+    assert re.search(r"[45]:\d\d", guest.inner_text(".seatlist .turn .clock"))
+    picture(guest, "web-table-guest", full_page=True)
+    picture(host, "web-table")
+    third = visit(f"?{link}")
+    third.wait_for_selector(".notice:has-text('taken')")
+    guest.reload()
+    guest.wait_for_selector(OWN)
+    guest.click(".play .cell:enabled >> nth=3")
+    host.wait_for_selector(OWN)
+    host.keyboard.press("z")
+    guest.wait_for_selector(".asked:visible")
+    guest.click(".asked button")
+    host.wait_for_function("() => document.querySelectorAll('.play .cell svg').length === 0")
+    guest.context.close()
+    host.wait_for_selector(".seatlist:has-text('away')")
+
+
+def test_a_hand_is_hidden_until_the_next_person_is_there(play):
+    page = play()
+    sit(page, "blob", "you", "you", "player", "player", cards=2)
+    page.wait_for_selector(".curtain:visible")
+    assert page.locator(".hand .card").count() == 0
+    picture(page, "web-curtain")
+    page.keyboard.press("Enter")  # the button has the focus
+    page.wait_for_selector(".play .status:has-text('Seat')")
+    assert page.locator(".hand .card").count() == 2
+    page.click(".blobtable .actions button >> nth=0")
+    page.wait_for_selector(".curtain:visible")
+    assert page.locator(".hand .card").count() == 0
+
+
+def test_a_flag_falls(play):
+    page = play()
+    sit(page, "chess", "you", "you", minutes=0.02)
+    page.wait_for_selector('.play .status:has-text("time is up")')
+    assert page.inner_text(".seatlist .clock >> nth=0") == "0:00.0"
+
+
+def test_the_copilot_advises_at_a_real_table(play):
+    """A bid and a card of everybody are entered, and advice comes at the own turn."""
+    page = play(viewport=PHONE)
+    page.keyboard.press("t")
+    page.fill("#copilot-players", "3")
+    page.fill("#copilot-cards", "4")
+    page.click("button:has-text('New table')")
+    page.wait_for_selector(".prompt:has-text('Which 4 cards')")
+    for card in ("A♠", "10♥", "2♣", "K♦"):
+        page.click(f".deck [aria-label='{card}']")
+    for seat in (1, 2):
+        page.wait_for_selector(f".prompt:has-text('seat {seat} bid')")
+        page.click(".picker button >> nth=1")
+    page.wait_for_selector(".advice:has-text('makes the bid')")
+    picture(page, "web-copilot", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.fill("#note-text", "0")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".prompt:has-text('seat 1 play')")
+    assert page.locator(".deck [aria-label='A♠']:disabled").count() == 1
+    page.click(".deck [aria-label='A♥']")
+    page.wait_for_selector(".entries li:has-text('A♥')")
+    page.click("text=Undo")
+    page.wait_for_function("() => document.querySelectorAll('.entries li').length === 3")
+    page.reload()
+    page.click("nav >> text=Play")
+    page.keyboard.press("t")
+    page.wait_for_function("() => document.querySelectorAll('.entries li').length === 3")
 
 
 def test_a_run_is_watched(visit, tmp_path, built):

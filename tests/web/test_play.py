@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -22,9 +23,20 @@ def turn(page):
             return table
 
 
-def seated(page, game="tictactoe", **rest):
-    page.ask(type="sit", game=game, **({"seat": 0, "level": 1, "seed": 4} | rest))
+def seats(count=2, seat=0, level=1):
+    """One person, and players of ours at the other seats."""
+    return [
+        {"who": "you"} if each == seat else {"who": "player", "level": level}
+        for each in range(count)
+    ]
+
+
+def seated(page, game="tictactoe", *, players=2, seat=0, level=1, **rest):
+    page.ask(type="sit", game=game, seats=seats(players, seat, level), **({"seed": 4} | rest))
     return turn(page)
+
+
+NOWHERE = {"who": "player", "network": "nowhere"}
 
 
 @pytest.mark.parametrize(("game", "seat"), [("tictactoe", 0), ("connect4", 1), ("chess", 1)])
@@ -62,10 +74,12 @@ def test_moves_are_taken_back_and_replies_are_the_same_again(page):
     ("request_", "word"),
     [
         ({"type": "act", "action": 99}, "legal"),
-        ({"type": "sit", "game": "tictactoe", "seat": 2, "level": 1}, "seat"),
-        ({"type": "sit", "game": "/tmp/x.py:Game", "seat": 0, "level": 1}, "x.py"),
-        ({"type": "sit", "game": "blob", "seat": 5, "level": 1, "players": 3}, "seat"),
-        ({"type": "sit", "game": "blob", "seat": 0, "level": 1, "players": 8, "cards": 26}, "card"),
+        ({"type": "sit", "game": "tictactoe", "seats": seats(3)}, "2 seats"),
+        ({"type": "sit", "game": "/tmp/x.py:Game", "seats": seats()}, "x.py"),
+        ({"type": "sit", "game": "blob", "seats": seats(8), "cards": 26}, "card"),
+        ({"type": "sit", "game": "chess", "seats": [{"who": "you"}, NOWHERE]}, "nowhere"),
+        ({"type": "sit", "game": "blob", "seats": [{"who": "you"}, NOWHERE, NOWHERE]}, "nowhere"),
+        ({"type": "reveal", "seat": 1}, "not at this page"),
     ],
 )
 def test_what_cannot_be_done_gets_a_sentence_and_the_game_goes_on(page, request_, word):
@@ -109,15 +123,14 @@ def test_a_blunder_is_marked():
     for action in (0, 3, 1, 3, 0, 3):
         session.play(action)
     session.play(6)
-    last = judged(session, "rollout")[-1]
+    last = judged(session, "rollout", [0])[-1]
     assert (last.label, last.best, last.mark) == ("7", "4", "??")
 
 
 def test_a_teacher_objects_to_a_blunder_once(page):
     """Noughts threaten the top row: to leave it open is a blunder."""
     seated(page, "tictactoe", seat=0, teach=True)
-    match = page.play._match
-    match.session.replay([8, 0, 3, 1])  # the person is to move; 2 stops noughts
+    page.play.table.match.session.replay([8, 0, 3, 1])  # the person is to move; 2 stops noughts
     page.ask(type="act", action=6)
     assert "6 is a blunder" in page.wait(Problem).sentence
     assert len(page.wait(Table).said) == 4
@@ -128,7 +141,7 @@ def test_a_teacher_objects_to_a_blunder_once(page):
 
 def test_without_teaching_nobody_objects(page):
     seated(page, "tictactoe", seat=0)
-    page.play._match.session.replay([8, 0, 3, 1])
+    page.play.table.match.session.replay([8, 0, 3, 1])
     page.ask(type="act", action=6)
     assert turn(page).said[4].label == "6"
 
@@ -160,7 +173,7 @@ def cards_in(message):
 def test_no_byte_tells_a_card_that_the_seat_has_not_seen(page, seat):
     """In every message of a game: one's own cards, and those that lie or lay on the table."""
     table = seated(page, "blob", seat=seat, players=4, cards=3, level=4)
-    session = page.play._match.session  # the oracle: the game itself
+    session = page.play.table.match.session  # the oracle: the game itself
     seen, read = set(), 0
     while not table.over and session.game.round < 3:
         seen |= {card_name(card) for card in session.game.hand(seat)}
@@ -204,7 +217,7 @@ def test_the_board_of_a_view_does_not_depend_on_hidden_cards():
 
 def test_five_opponents_are_played_against(page):
     table = seated(page, "blob", players=6, cards=2, level=4)
-    assert len(table.names) == 6 and table.names[0] == "you"
+    assert [info.who for info in table.seats] == ["you"] + ["player"] * 5
     assert len(table.board.hand) == 2 and table.board.bidding
     assert [card.action for card in table.board.hand] == [None, None]
     page.ask(type="hint")
@@ -220,8 +233,14 @@ def test_five_opponents_are_played_against(page):
 
 def test_a_page_that_goes_away_ends_its_game():
     page = Page()
-    page.ask(type="sit", game="blob", seat=0, level=4, players=4, cards=5)
+    page.ask(type="sit", game="blob", seats=seats(4, level=4), cards=5)
     page.wait(Table)
+    table = page.play.table
     page.play.close()
     assert page.play.join(5)
     page.analysis.close()
+    until = time.monotonic() + 5
+    while table.deserted is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert not table._has_work

@@ -4,7 +4,7 @@ import { Analyse } from "./analyse";
 import { Connection, type State } from "./connection";
 import { button, el } from "./dom";
 import { Learn } from "./learn";
-import { Play } from "./play";
+import { Play } from "./play/play";
 
 const notice = el("p", { class: "notice", hidden: true, aria: { role: "alert" } });
 const link = el("p", { class: "link", aria: { live: "polite" } });
@@ -27,15 +27,23 @@ const LINK: Record<State, string> = {
 };
 
 const analyse: Analyse = new Analyse((request) => connection.send(request));
-const play: Play = new Play((request) => connection.send(request));
+const play: Play = new Play(
+  (request) => connection.send(request),
+  (request) => {
+    connection.send(request);
+    show(analyse.root);
+  },
+);
 const learn: Learn = new Learn((request) => connection.send(request));
+let isFirst = true;
 const connection = new Connection(
   (message) => {
     if (message.type === "problem") tell(message.sentence);
     else {
       if (message.type === "hello") {
-        play.offer(message.games);
+        if (play.open() && isFirst) show(play.root);
         if (!learn.root.hidden) learn.open();
+        isFirst = false;
       }
       analyse.hear(message);
       play.hear(message);

@@ -6,10 +6,26 @@ export interface Ack {
   serial: number;
 }
 
-/** Make a move in the game against players. */
+/** Make a move in the game. */
 export interface Act {
   type: "act";
   action: number;
+}
+
+/** Begin to note what happens at a real table of Blob. */
+export interface Advise {
+  type: "advise";
+  seat?: number;
+  players?: number;
+  cards?: number;
+  trump?: string;
+  saved?: string | null;
+}
+
+/** The time of each seat. */
+export interface ClockChoice {
+  minutes: number;
+  increment?: number;
 }
 
 /** Search with another evaluator or other settings; this drops the tree. */
@@ -36,10 +52,22 @@ export interface Hint {
   type: "hint";
 }
 
+/** Take a free seat at a table, or come back to one's own. */
+export interface Join {
+  type: "join";
+  code: string;
+  token?: string | null;
+}
+
 /** Ask for the newest self-play games of a run. */
 export interface ListGames {
   type: "list_games";
   run: string;
+}
+
+/** Ask which games can be played, and with which networks. */
+export interface ListOffers {
+  type: "list_offers";
 }
 
 /** Show an analysis from a file. */
@@ -60,6 +88,13 @@ export interface Look {
 export interface Move {
   type: "move";
   action: number;
+}
+
+/** Note what happened, in the words of `sylvan advise`. */
+export interface Note {
+  type: "note";
+  what: "hand" | "turned_up" | "trump" | "points" | "entry" | "correct" | "round" | "next" | "undo";
+  text?: string;
 }
 
 /** Show a position and drop the tree of the last one. */
@@ -83,6 +118,12 @@ export interface Restart {
   type: "restart";
 }
 
+/** The person of this seat now looks at the page: show its hand. */
+export interface Reveal {
+  type: "reveal";
+  seat: number;
+}
+
 /** Ask which moves so far were mistakes. */
 export interface Review {
   type: "review";
@@ -99,6 +140,13 @@ export interface Save {
   type: "save";
 }
 
+/** Who has a seat. */
+export interface SeatChoice {
+  who: "you" | "guest" | "player";
+  level?: number;
+  network?: string | null;
+}
+
 /** How much of the tree to send. */
 export interface Show {
   type: "show";
@@ -106,14 +154,13 @@ export interface Show {
   opened?: number[][];
 }
 
-/** Start a game against players of ours. */
+/** Start a game at a new table. */
 export interface Sit {
   type: "sit";
   game: string;
-  seat: number;
-  level: number;
-  players?: number | null;
+  seats: SeatChoice[];
   cards?: number | null;
+  clock?: ClockChoice | null;
   teach?: boolean;
   seed?: number | null;
 }
@@ -134,12 +181,12 @@ export interface Sweep {
   simulations: number;
 }
 
-/** Take the last move back, and everything after it. */
+/** Take one's last move back, and everything after it; or agree that another does. */
 export interface TakeBack {
   type: "take_back";
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Sit | Act | TakeBack | Hint | Review | Follow | ListGames | Replay | Ack;
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | ListOffers | Sit | Join | Reveal | Act | TakeBack | Hint | Review | Advise | Note | Follow | ListGames | Replay | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
@@ -230,6 +277,13 @@ export interface GameInfo {
   ending: string;
 }
 
+/** A game that can be played. */
+export interface GameOffer {
+  game: string;
+  seats: string[];
+  networks: string[];
+}
+
 /** The newest games of a run. */
 export interface Games {
   type: "games";
@@ -263,13 +317,14 @@ export interface Hinted {
   options: Option[];
 }
 
-/** A decision of the person. */
+/** A decision of a person. */
 export interface Judged {
   ply: number;
   label: string;
   best: string;
   loss: number;
   mark: string;
+  options: Option[];
 }
 
 /** The position after a path. */
@@ -311,6 +366,25 @@ export interface NodeRow {
   proven: boolean;
   seat: number | null;
   unsent: number;
+}
+
+/** A real table, as far as it is noted. */
+export interface Notes {
+  type: "notes";
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
+  you: number;
+  wanted: "turned_up" | "hand" | "bid" | "card" | "next" | "nothing";
+  prompt: string;
+  actions: ActionInfo[];
+  entries: PlyInfo[];
+  advice: Option[] | null;
+  saved: string;
+}
+
+/** The games that can be played. */
+export interface Offers {
+  type: "offers";
+  games: GameOffer[];
 }
 
 /** An action that a hint judges. */
@@ -375,7 +449,7 @@ export interface Replayed {
   plies: ReplayPly[];
 }
 
-/** The person's decisions so far. */
+/** The decisions so far of the people at this page. */
 export interface Reviewed {
   type: "reviewed";
   decisions: Judged[];
@@ -431,6 +505,15 @@ export interface Search {
   nodes_gone: number[];
 }
 
+/** Who has a seat. */
+export interface SeatInfo {
+  name: string;
+  who: "you" | "person" | "free" | "player";
+  player: string;
+  away: boolean;
+  clock: number | null;
+}
+
 /** A setting of the search, for the panel. */
 export interface SettingInfo {
   name: string;
@@ -463,17 +546,22 @@ export interface StepInfo {
   Q_after: number | null;
 }
 
-/** A game against players of ours, as the person's seat sees it. */
+/** A game, as the seat at this page sees it. */
 export interface Table {
   type: "table";
+  code: string;
+  token: string;
   game: string;
   board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
   actions: ActionInfo[];
-  seat: number;
+  seat: number | null;
+  curtain: number | null;
   to_play: number | null;
-  names: string[];
+  seats: SeatInfo[];
+  ticking: boolean;
   said: PlyInfo[];
+  asked: string[];
   over: string | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Table | Hinted | Reviewed | Runs | Curves | Games | Replayed | Saved | Problem;
+export type Message = Hello | Position | Search | Simulation | Looked | Offers | Table | Hinted | Reviewed | Notes | Runs | Curves | Games | Replayed | Saved | Problem;

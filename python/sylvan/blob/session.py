@@ -10,7 +10,7 @@ Independent of the terminal: `sylvan play blob` is the user interface.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -110,9 +110,10 @@ class BlobSession(Session):
         self.play(action)
         return seat, name
 
-    def hint(self) -> Advice:
-        """Return the value of every legal bid or card of the person."""
-        return self._advise(len(self.actions), self.view)
+    def hint(self, seat: int | None = None) -> Advice:
+        """Return the value of every legal bid or card of a seat, by default the person's."""
+        view = self.view if seat is None else self.game.observe(seat)
+        return self._advise(len(self.actions), view)
 
     def _advise(self, move: int, view: Blob) -> Advice:
         """Return the advice at a move, computed once."""
@@ -120,26 +121,31 @@ class BlobSession(Session):
             self._advice[move] = self.adviser.advise(view, Rng(self.seed, _ADVICE + move))
         return self._advice[move]
 
-    def undo(self) -> int:
-        undone = super().undo()
+    def undo(self, seats: Collection[int] | None = None) -> int:
+        undone = super().undo(seats)
         self._advice = {
             move: advice for move, advice in self._advice.items() if move <= len(self.actions)
         }
         return undone
 
     def look_back(
-        self, number: int, progress: Callable[[int, int], object] | None = None
+        self,
+        number: int,
+        progress: Callable[[int, int], object] | None = None,
+        seat: int | None = None,
     ) -> list[Decision]:
-        """Return the person's decisions in a round, without forced ones.
+        """Return the decisions of a seat in a round, without forced ones.
 
         :param number: of the round, from 0.
         :param progress: called with the number of decisions done and their total.
+        :param seat: None: the person's.
         """
+        own = self.seat if seat is None else seat
         state, found = self.start.clone(), []
         for move, action in enumerate(self.actions):
-            is_persons = state.round == number and state.to_play() == self.seat
-            if is_persons and len(state.legal_actions()) > 1:
-                found.append((move, state.observe(self.seat), action))
+            is_own = state.round == number and state.to_play() == own
+            if is_own and len(state.legal_actions()) > 1:
+                found.append((move, state.observe(own), action))
             state.apply(action)
         decisions = []
         for done, (move, view, action) in enumerate(found):

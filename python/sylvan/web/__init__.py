@@ -3,6 +3,8 @@
 In the order in which data flows:
 
 `parts`       parts of messages
+`play_messages`   about games that people play
+`learn_messages`  about runs
 `requests`    what a page asks
 `messages`    what the server says
 `protocol`    the messages between a page and the server
@@ -17,8 +19,15 @@ In the order in which data flows:
 `found`       what a running search, or an analysis from a file, has found so far
 `desk`        what the server offers every page
 `worker`      a thread that does what a page asks, one request after another
+`runs`        the runs that pages may watch and play against
+`opponents`   players of ours, by strength or with a network
 `review`      which moves of a person were mistakes
-`play`        a game of a person against players of ours
+`match`       a game at a table: what each seat may see and do
+`clock`       the clocks of a table
+`table`       people of one or more pages, and players of ours, play a game
+`hall`        all tables, by the code that lets others join
+`play`        a page and its table
+`copilot`     advice at a real table
 `learn`       runs: their list, their curves, their games
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket

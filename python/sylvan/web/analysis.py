@@ -55,7 +55,7 @@ ENDED = {
 """Why a search ended by itself; other reasons are the page's own."""
 
 
-class Analysis(Worker):
+class Analysis(Worker[p.Request]):
     """The game, the tree and the settings of one page."""
 
     def __init__(self, desk: Desk, send: Send) -> None:

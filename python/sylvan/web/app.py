@@ -17,7 +17,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from sylvan.errors import MissingPage
 from sylvan.web import protocol
 from sylvan.web.analysis import Analysis
+from sylvan.web.copilot import Advising
 from sylvan.web.desk import Desk
+from sylvan.web.hall import Hall
 from sylvan.web.learn import Learn
 from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, read_request
@@ -47,22 +49,25 @@ TYPES = {
 class Page:
     """An open page: its analysis, its game, and the runs that it watches."""
 
-    def __init__(self, desk: Desk, send: Send) -> None:
+    def __init__(self, desk: Desk, hall: Hall, send: Send) -> None:
         self.analysis = Analysis(desk, send)
-        self.play = Play(desk, send)
+        self.play = Play(desk, hall, send)
+        self.advising = Advising(send)
         self.learn = Learn(desk, send)
         for worker in self.workers:
             worker.start()
 
     @property
-    def workers(self) -> tuple[Worker, ...]:
+    def workers(self) -> tuple[Worker[protocol.Request], ...]:
         """All of them."""
-        return self.analysis, self.play, self.learn
+        return self.analysis, self.play, self.advising, self.learn
 
     def hear(self, request: protocol.Request) -> None:
         """Hand a request to whom it is for."""
         if isinstance(request, GAME):
             self.play.hear(request)
+        elif isinstance(request, protocol.Advise | protocol.Note):
+            self.advising.hear(request)
         elif isinstance(request, RUNS):
             self.learn.hear(request)
         else:
@@ -74,8 +79,17 @@ class Page:
             worker.close()
 
 
-GAME = (protocol.Sit, protocol.Act, protocol.TakeBack, protocol.Hint, protocol.Review)
-"""Requests about a game against players."""
+GAME = (
+    protocol.ListOffers,
+    protocol.Sit,
+    protocol.Join,
+    protocol.Reveal,
+    protocol.Act,
+    protocol.TakeBack,
+    protocol.Hint,
+    protocol.Review,
+)
+"""Requests about a game that people play."""
 
 RUNS = (protocol.Follow, protocol.ListGames, protocol.Replay)
 """Requests about runs."""
@@ -86,6 +100,7 @@ class House:
     """The pages that are open."""
 
     desk: Desk
+    hall: Hall = field(default_factory=Hall)
     pages: set[Page] = field(default_factory=set)
 
     async def connect(self, socket: WebSocket) -> None:
@@ -103,7 +118,7 @@ class House:
             with suppress(RuntimeError):  # the server is shutting down
                 loop.call_soon_threadsafe(outbox.put_nowait, message)
 
-        page = Page(self.desk, send)
+        page = Page(self.desk, self.hall, send)
         self.pages.add(page)
         speaking = asyncio.create_task(_speak(socket, outbox))
         try:
@@ -116,9 +131,10 @@ class House:
                 await speaking
 
     def close(self) -> None:
-        """Stop all searches."""
+        """Stop all searches and games."""
         for page in self.pages:
             page.close()
+        self.hall.close()
 
 
 async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[Message]) -> None:

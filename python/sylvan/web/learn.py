@@ -19,12 +19,13 @@ from sylvan.replay.record import GameRecord
 from sylvan.replay.shards import records_of
 from sylvan.runs.figures import per_second, run_columns, time_shares
 from sylvan.runs.metrics import FILE, Columns
-from sylvan.runs.overview import Damaged, Overview, find_runs
+from sylvan.runs.overview import Damaged, Overview
 from sylvan.runs.run import Run
 from sylvan.web import protocol as p
 from sylvan.web.boards import board_of, mover
 from sylvan.web.desk import Desk
 from sylvan.web.rows import finite, labels_of
+from sylvan.web.runs import listed_runs, run_folder
 from sylvan.web.worker import Send, Worker
 
 __all__ = ["Learn"]
@@ -45,7 +46,7 @@ MOVES = 8
 """Moves of a policy that are sent."""
 
 
-class Learn(Worker):
+class Learn(Worker[p.Request]):
     """The runs that a page watches."""
 
     def __init__(self, desk: Desk, send: Send) -> None:
@@ -73,8 +74,8 @@ class Learn(Worker):
         match request:
             case p.Follow(runs=names):
                 self._list()
-                folders = self._folders()
-                self._followed = {name: _Followed(name, _known(folders, name)) for name in names}
+                folders = {name: run_folder(self._desk, name) for name in names}
+                self._followed = {name: _Followed(name, folders[name]) for name in names}
                 self._looked = 0.0
             case p.ListGames(run=name):
                 records = self._read_games(name)
@@ -89,23 +90,8 @@ class Learn(Worker):
         self._followed = {}
         super()._fail(sentence)
 
-    def _folders(self) -> dict[str, Path]:
-        """The folders of the runs by the names that a page may ask for."""
-        found: dict[str, Path] = {}
-        for folder in self._desk.runs:
-            for run in find_runs(folder):
-                path = run.folder if isinstance(run, Damaged) else run.run.folder
-                name = run.name if run.name not in found else str(path)
-                found[name] = path
-        return found
-
     def _list(self) -> None:
-        runs = []
-        names = {path: name for name, path in self._folders().items()}
-        for folder in self._desk.runs:
-            for run in find_runs(folder):
-                path = run.folder if isinstance(run, Damaged) else run.run.folder
-                runs.append(_run_info(names[path], run))
+        runs = [_run_info(name, run) for name, run in listed_runs(self._desk).items()]
         self._send(p.Runs(runs=runs))
 
     def _send_new(self, followed: _Followed) -> bool:
@@ -140,7 +126,7 @@ class Learn(Worker):
 
     def _read_games(self, name: str) -> list[GameRecord]:
         """The newest games of a run, the newest first."""
-        folder = _known(self._folders(), name) / "replay"
+        folder = run_folder(self._desk, name) / "replay"
         newest: deque[GameRecord] = deque(maxlen=GAMES)
         for path in sorted(folder.glob("*.shard"))[-2:]:  # the newest may have just begun
             newest.extend(records_of(path, lambda _: None))
@@ -158,7 +144,7 @@ class Learn(Worker):
         if number >= len(records):
             raise ConfigError(f"number is {number}, but {name} lists {len(records)} games.")
         record = records[number]
-        spec = Run.open(_known(self._folders(), name)).config.game.spec
+        spec = Run.open(run_folder(self._desk, name)).config.game.spec
         state = spec.first(record.start)
         plies, last = [], None
         for ply, action in enumerate([*map(int, record.actions), None]):
@@ -198,13 +184,6 @@ def _stamp(folder: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size
-
-
-def _known(folders: dict[str, Path], name: str) -> Path:
-    if name not in folders:
-        listed = ", ".join(folders) or "no run"
-        raise RunError(f"There is no run {name!r} here: the server was given {listed}.")
-    return folders[name]
 
 
 def _run_info(name: str, run: Overview | Damaged) -> p.RunInfo:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from sylvan.web.learn_messages import Curves, Games, Replayed, Runs
 from sylvan.web.parts import (
     ActionInfo,
     Board,
@@ -18,29 +19,18 @@ from sylvan.web.parts import (
     SettingInfo,
     StepInfo,
 )
+from sylvan.web.play_messages import Hinted, Notes, Offers, Reviewed, Table
 
 __all__ = [
-    "Curves",
     "Details",
-    "GameInfo",
-    "Games",
     "Hello",
-    "Hinted",
-    "Judged",
     "Looked",
     "Message",
-    "Option",
     "Position",
     "Problem",
-    "ReplayPly",
-    "Replayed",
-    "Reviewed",
-    "RunInfo",
-    "Runs",
     "Saved",
     "Search",
     "Simulation",
-    "Table",
 ]
 
 
@@ -150,135 +140,6 @@ class Details(Part):
     raw_priors: list[Considered]
 
 
-class Table(Part):
-    """A game against players of ours, as the person's seat sees it."""
-
-    type: Literal["table"] = "table"
-    game: str
-    board: Board
-    actions: list[ActionInfo]
-    """What the person may do now."""
-    seat: int
-    """The person's."""
-    to_play: int | None
-    names: list[str]
-    said: list[PlyInfo]
-    """The moves so far that everyone has seen."""
-    over: str | None
-
-
-class Option(Part):
-    """An action that a hint judges."""
-
-    action: int
-    label: str
-    value: float
-    """The expected result; in Blob points of the round."""
-    made: float | None
-    """Blob: the chance to make the bid."""
-
-
-class Hinted(Part):
-    """What the adviser thinks, best first."""
-
-    type: Literal["hinted"] = "hinted"
-    options: list[Option]
-
-
-class Judged(Part):
-    """A decision of the person."""
-
-    ply: int
-    label: str
-    best: str
-    loss: float
-    """In expected score from 0 to 1; in Blob in points."""
-    mark: str
-    """`?!`, `?`, `??` or empty."""
-
-
-class Reviewed(Part):
-    """The person's decisions so far."""
-
-    type: Literal["reviewed"] = "reviewed"
-    decisions: list[Judged]
-
-
-class RunInfo(Part):
-    """A run, for the list."""
-
-    name: str
-    game: str
-    state: str
-    """`running`, `finished`, `stopped`, `new` or `damaged`."""
-    step: int
-    progress: float
-    """Share of the budget that is spent, 0 to 1."""
-    best: float | None
-    """The highest rating."""
-    problem: str | None
-
-
-class Runs(Part):
-    """The runs in the folders that the server was given."""
-
-    type: Literal["runs"] = "runs"
-    runs: list[RunInfo]
-
-
-class Curves(Part):
-    """New points of a run's curves."""
-
-    type: Literal["curves"] = "curves"
-    run: str
-    fresh: bool
-    """The first points: forget older ones."""
-    steps: list[float]
-    figures: dict[str, list[float | None]]
-    """Name to one number per step; null where there is none."""
-
-
-class GameInfo(Part):
-    """A game of self-play, for the list."""
-
-    number: int
-    step: int
-    """Of the run."""
-    plies: int
-    returns: list[float]
-    ending: str
-
-
-class Games(Part):
-    """The newest games of a run."""
-
-    type: Literal["games"] = "games"
-    run: str
-    games: list[GameInfo]
-
-
-class ReplayPly(Part):
-    """A position of a game, and what the search thought of it."""
-
-    board: Board
-    label: str | None
-    """The move that was made; None at the end."""
-    seat: int | None
-    values: list[float] | None
-    """Per seat; None if the position was not searched."""
-    policy: list[Considered]
-    """The search's policy, the best first: P is its probability."""
-
-
-class Replayed(Part):
-    """A game of self-play."""
-
-    type: Literal["replayed"] = "replayed"
-    run: str
-    info: GameInfo
-    plies: list[ReplayPly]
-
-
 class Saved(Part):
     """An analysis as a file."""
 
@@ -301,9 +162,11 @@ Message = (
     | Search
     | Simulation
     | Looked
+    | Offers
     | Table
     | Hinted
     | Reviewed
+    | Notes
     | Runs
     | Curves
     | Games

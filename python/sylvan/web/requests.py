@@ -6,32 +6,37 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sylvan.web.learn_messages import Follow, ListGames, Replay
 from sylvan.web.parts import Action, Count, Name, Part, Path, Setting
+from sylvan.web.play_messages import (
+    Act,
+    Advise,
+    Hint,
+    Join,
+    ListOffers,
+    Note,
+    Reveal,
+    Review,
+    Sit,
+    TakeBack,
+)
 
 __all__ = [
     "Ack",
-    "Act",
     "Configure",
-    "Follow",
     "Goto",
-    "Hint",
-    "ListGames",
     "Load",
     "Look",
     "Move",
     "Open",
-    "Replay",
     "Request",
     "Restart",
-    "Review",
     "Run",
     "Save",
     "Show",
-    "Sit",
     "Slow",
     "Stop",
     "Sweep",
-    "TakeBack",
 ]
 
 
@@ -137,69 +142,6 @@ class Load(Part):
     """The file, in base 64."""
 
 
-class Sit(Part):
-    """Start a game against players of ours."""
-
-    type: Literal["sit"]
-    game: Name
-    seat: Annotated[int, Field(ge=0, lt=8)]
-    level: Annotated[int, Field(ge=1, le=10)]
-    players: Annotated[int, Field(ge=2, le=8)] | None = None
-    """Blob: players at the table, and cards in the first round."""
-    cards: Annotated[int, Field(ge=1, le=26)] | None = None
-    teach: bool = False
-    """Whether to object to a blunder before it is played."""
-    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
-    """Of the deal and all random choices; None: a new one."""
-
-
-class Act(Part):
-    """Make a move in the game against players."""
-
-    type: Literal["act"]
-    action: Action
-
-
-class TakeBack(Part):
-    """Take the last move back, and everything after it."""
-
-    type: Literal["take_back"]
-
-
-class Hint(Part):
-    """Ask what to do."""
-
-    type: Literal["hint"]
-
-
-class Review(Part):
-    """Ask which moves so far were mistakes."""
-
-    type: Literal["review"]
-
-
-class Follow(Part):
-    """List the runs and follow the curves of some; none: list them only."""
-
-    type: Literal["follow"]
-    runs: Annotated[list[Name], Field(max_length=12)] = Field(default_factory=list)
-
-
-class ListGames(Part):
-    """Ask for the newest self-play games of a run."""
-
-    type: Literal["list_games"]
-    run: Name
-
-
-class Replay(Part):
-    """Ask for a game of the list, position by position."""
-
-    type: Literal["replay"]
-    run: Name
-    number: Count
-
-
 class Ack(Part):
     """The page has shown a `search` message."""
 
@@ -221,11 +163,16 @@ Request = (
     | Look
     | Save
     | Load
+    | ListOffers
     | Sit
+    | Join
+    | Reveal
     | Act
     | TakeBack
     | Hint
     | Review
+    | Advise
+    | Note
     | Follow
     | ListGames
     | Replay

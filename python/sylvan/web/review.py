@@ -9,6 +9,7 @@ share of the game's range: the expected score that was lost. The marks are those
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from sylvan.engines.analysis.annotate import THRESHOLDS
 from sylvan.engines.match.session import Session
@@ -27,8 +28,8 @@ SIMULATIONS = 400
 """Per position."""
 
 
-def judged(session: Session, evaluator: EvaluatorLike | None) -> list[Judged]:
-    """The person's moves so far, each with its loss.
+def judged(session: Session, evaluator: EvaluatorLike | None, seats: Sequence[int]) -> list[Judged]:
+    """The moves of some seats so far, each with its loss.
 
     :raises ConfigError: the game hides something, or its range is not known.
     """
@@ -38,7 +39,7 @@ def judged(session: Session, evaluator: EvaluatorLike | None) -> list[Judged]:
     state = session.start.clone()
     for ply, action in enumerate(session.actions):
         following = state_after(state, action)
-        is_own = not state.is_chance() and state.to_play() == session.seat
+        is_own = not state.is_chance() and state.to_play() in seats
         if is_own and len(root_actions(state)) > 1:
             move = judged_move(state, action, ply, evaluator)
             found += [] if move is None else [move]
@@ -59,7 +60,14 @@ def judged_move(
     if action != result.best:
         loss = max(0.0, result.value - _value(following, seat, evaluator)) / reach
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
-    return Judged(ply=ply, label=label(state, action), best=result.best_label, loss=loss, mark=mark)
+    return Judged(
+        ply=ply,
+        label=label(state, action),
+        best=result.best_label,
+        loss=loss,
+        mark=mark,
+        options=[],
+    )
 
 
 def _reach(state: Game) -> float | None:

@@ -12,9 +12,10 @@ import threading
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from sylvan.errors import SylvanError
-from sylvan.web.protocol import Message, Problem, Request
+from sylvan.web.protocol import Message, Problem
 
 __all__ = ["Send", "Worker"]
 
@@ -25,8 +26,11 @@ LONGEST = 2000
 """Letters of a sentence about a problem."""
 
 
-class Worker(ABC):
-    """Answers a page's requests in a thread of its own."""
+Request = TypeVar("Request")
+
+
+class Worker(ABC, Generic[Request]):
+    """Answers requests in a thread of its own."""
 
     def __init__(self, send: Send) -> None:
         """Prepare; `start` begins."""

@@ -5,7 +5,7 @@ Independent of the terminal: `sylvan play` is the user interface.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from sylvan.players.batching import alone
 
 if TYPE_CHECKING:
     from sylvan.games import Chess, Game
-    from sylvan.players.player import Player
+    from sylvan.players.player import Clocks, Player
 
 __all__ = ["GameSession", "Session"]
 
@@ -100,9 +100,12 @@ class Session:
     def _is_chance(self) -> bool:
         return not self.game.is_terminal() and self.game.is_chance()
 
-    def undo(self) -> int:
-        """Undo to the person's last turn; return the number of moves undone."""
-        turns = [i for i, seat in enumerate(self.seats()) if seat == self.seat]
+    def undo(self, seats: Collection[int] | None = None) -> int:
+        """Undo to the last turn of one of `seats`, by default the person's; return the number of
+        moves undone.
+        """
+        asking = (self.seat,) if seats is None else seats
+        turns = [i for i, seat in enumerate(self.seats()) if seat in asking]
         if not turns:
             raise ConfigError("There is nothing to take back: you have not moved yet.")
         undone = len(self.actions) - turns[-1]
@@ -133,7 +136,8 @@ class Session:
 
 
 class GameSession(Session):
-    """A game of a person and a player, who has all other seats.
+    """A game of a person and players of ours; one player has all other seats, unless `others` are
+    given.
 
     >>> from sylvan.players.player import SearchPlayer
     >>> from sylvan.games import TicTacToe
@@ -145,15 +149,22 @@ class GameSession(Session):
     """
 
     def __init__(
-        self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
+        self,
+        start: Game,
+        seat: int,
+        player: Player,
+        adviser: Player | None = None,
+        seed: int = 0,
+        others: Mapping[int, Player] | None = None,
     ) -> None:
         """Start a game from `start`.
 
         :param adviser: gives hints; None: the player does.
         :param seed: seed of chance.
+        :param others: players of single seats; `player` has the rest.
         """
         super().__init__(start, seat, seed)
-        self.player = player
+        self.player, self.others = player, dict(others or {})
         self.adviser = adviser or player
         self.value: float | None = None
         """The player's expected value at its last move."""
@@ -164,9 +175,10 @@ class GameSession(Session):
     def is_over(self) -> bool:
         return self._agreed is not None or self.game.is_terminal()
 
-    def reply(self) -> str:
-        """Let the player move; return its move."""
-        choice = alone(self.player.think(self.game))
+    def reply(self, clocks: Clocks | None = None) -> str:
+        """Let the player to move do so; return its move."""
+        player = self.others.get(self.game.to_play(), self.player)
+        choice = alone(player.think(self.game, clocks))
         self.value = choice.value
         reply = label(self.game, choice.action)
         self.play(choice.action)
@@ -177,9 +189,8 @@ class GameSession(Session):
         choice = alone(self.adviser.think(self.game))
         return label(self.game, choice.action), choice.value
 
-    def undo(self) -> int:
-        """Undo to the person's last turn; return the number of moves undone."""
-        undone = super().undo()
+    def undo(self, seats: Collection[int] | None = None) -> int:
+        undone = super().undo(seats)
         self._agreed, self.value = None, None
         return undone
 
@@ -236,16 +247,20 @@ class GameSession(Session):
     @property
     def verdict(self) -> str:
         """The result as a sentence for the person."""
+        return self.verdict_for(self.seat)
+
+    def verdict_for(self, seat: int) -> str:
+        """The result as a sentence for the person at a seat."""
         if not self.is_over:
             return "The game is not finished."
         if self.start.num_players != 2:
             shown = ", ".join(f"{total:g}" for total in self.totals)
-            return f"You get {self.totals[self.seat]:g}; the seats get {shown}."
+            return f"You get {self.totals[seat]:g}; the seats get {shown}."
         reason = self._agreed[1] if self._agreed else outcome_of(self.game)
         by = f" by {reason}" if reason else ""
         if self.result == "1/2-1/2":
             return f"Drawn{by}."
-        won = self.result == ("1-0" if self.seat == 0 else "0-1")
+        won = self.result == ("1-0" if seat == 0 else "0-1")
         return f"You {'win' if won else 'lose'}{by}."
 
     def pgn(self) -> str:

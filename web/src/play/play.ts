@@ -1,0 +1,234 @@
+// Play: people at this page and at others, and players of ours, in any game.
+
+import { type BoardView, boardView } from "../boards/board";
+import { button, el } from "../dom";
+import type { Message, Request, Reviewed, Table } from "../protocol";
+import { Copilot } from "./copilot";
+import { GameForm } from "./form";
+import { keepToken, tokenOf } from "./keys";
+import { options, review } from "./lookback";
+import { nameOf, SeatList } from "./seats";
+
+export class Play {
+  readonly root = el("main", { class: "play", hidden: true });
+  private table: Table | null = null;
+  private board: BoardView | null = null;
+  private kind = "";
+  private wasOver = false;
+  private readonly place = el("div", { class: "boardplace" });
+  private readonly curtain = el("div", { class: "curtain", hidden: true });
+  private readonly status = el("p", { class: "status", aria: { live: "polite" } });
+  private readonly said = el("div", { class: "plies", aria: { label: "Moves so far" } });
+  private readonly advice = el("div", { class: "advice", aria: { live: "polite" } });
+  private readonly asked = el("p", { class: "asked", hidden: true });
+  private readonly seats = new SeatList();
+  private readonly turn = button("Turn", "Turn the board (f)", () => this.board?.flip());
+  private readonly form: GameForm;
+  private readonly fold = el("details", { class: "newgamefold", open: true });
+  private readonly copilot: Copilot;
+
+  /** `analyse` opens a game in the other view. */
+  constructor(
+    private readonly send: (request: Request) => void,
+    private readonly analyse: (request: Request) => void,
+  ) {
+    this.form = new GameForm((request) => {
+      this.advice.replaceChildren();
+      this.send(request);
+    });
+    this.fold.append(el("summary", {}, "New game"), this.form.root);
+    this.copilot = new Copilot(send, () => this.switchTo(false));
+    const game = el(
+      "div",
+      { class: "game" },
+      el(
+        "section",
+        { class: "boardpane", aria: { label: "Table" } },
+        this.place,
+        this.curtain,
+        this.status,
+      ),
+      el(
+        "section",
+        { class: "engine", aria: { label: "Game" } },
+        this.fold,
+        this.seats.root,
+        el(
+          "div",
+          { class: "runbar" },
+          button("Hint", "What would you do? (h)", () => this.send({ type: "hint" })),
+          button("Take back", "Take your last move back (z)", () =>
+            this.send({ type: "take_back" }),
+          ),
+          button("Review", "Which moves were mistakes? (r)", () => this.review()),
+          this.turn,
+          button("At a real table", "Advice while you play Blob elsewhere (t)", () =>
+            this.switchTo(true),
+          ),
+        ),
+        this.asked,
+        this.advice,
+        this.said,
+      ),
+    );
+    this.copilot.root.hidden = true;
+    this.root.append(game, this.copilot.root);
+    this.seats.root.hidden = true;
+    this.said.hidden = true;
+    this.status.textContent = "Choose a game and who plays.";
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** The server is there: ask for its games, and come back to the table in the address. */
+  open(): boolean {
+    this.send({ type: "list_offers" });
+    const code = new URLSearchParams(location.search).get("table");
+    if (code) this.send({ type: "join", code, token: tokenOf(code) });
+    return code !== null;
+  }
+
+  hear(message: Message): void {
+    if (message.type === "table") this.show(message);
+    else if (message.type === "offers") this.form.offer(message.games);
+    else if (message.type === "hinted") {
+      this.advice.dataset.ply = this.here;
+      this.advice.replaceChildren(el("h3", {}, "Hint"), options(message.options));
+    } else if (message.type === "reviewed") this.reviewed(message);
+    else this.copilot.hear(message);
+  }
+
+  private switchTo(copilot: boolean): void {
+    this.copilot.root.hidden = !copilot;
+    (this.root.firstElementChild as HTMLElement).hidden = copilot;
+    if (copilot) this.copilot.open();
+  }
+
+  /** Where advice belongs to: it goes away with the next move. */
+  private get here(): string {
+    return `${this.table?.code} ${this.table?.said.length} ${this.table?.to_play}`;
+  }
+
+  private show(table: Table): void {
+    const isNew = table.code !== this.table?.code || table.board.kind !== this.kind;
+    if (table.code !== this.table?.code || table.token !== this.table.token) {
+      keepToken(table.code, table.token);
+      history.replaceState(null, "", `?table=${table.code}${location.hash}`);
+      this.fold.open = false;
+    }
+    this.table = table;
+    if (isNew || !this.board) {
+      this.kind = table.board.kind;
+      this.board = boardView(table.board.kind, (action) => this.act(action));
+      this.place.replaceChildren(this.board.root);
+      if (table.seat === 1 && table.board.kind === "chess") this.board.flip();
+    }
+    this.turn.hidden = table.board.kind !== "chess";
+    const mine = table.actions.length > 0;
+    this.board.show({ board: table.board, actions: table.actions, playable: mine });
+    this.seats.root.hidden = false;
+    this.seats.show(table);
+    this.status.textContent = statusOf(table, mine);
+    this.showCurtain(table);
+    this.showAsked(table);
+    this.said.replaceChildren(
+      ...table.said.map((ply) =>
+        el(
+          "span",
+          { class: ply.seat === table.seat ? "mine" : "" },
+          table.board.kind === "blob" ? `${ply.seat}: ${ply.label}` : ply.label,
+        ),
+      ),
+    );
+    this.said.hidden = table.said.length === 0;
+    this.said.scrollTop = this.said.scrollHeight;
+    const isOver = table.over !== null;
+    if (!isOver && this.advice.dataset.ply !== this.here) this.advice.replaceChildren();
+    if (isOver && !this.wasOver) this.review();
+    this.wasOver = isOver;
+  }
+
+  /** Several people share this page: hide the hand until the next one is there. */
+  private showCurtain(table: Table): void {
+    const { curtain } = table;
+    this.curtain.hidden = curtain === null;
+    if (curtain === null) return;
+    const name = nameOf(table, curtain);
+    const reveal = button(
+      `I am ${name.toLowerCase()}`,
+      "Show my hand",
+      () => this.send({ type: "reveal", seat: curtain }),
+      "main",
+    );
+    this.curtain.replaceChildren(el("p", {}, `Pass the screen to ${name.toLowerCase()}.`), reveal);
+    reveal.focus();
+  }
+
+  private showAsked(table: Table): void {
+    this.asked.hidden = table.asked.length === 0;
+    this.asked.replaceChildren(
+      `${table.asked.join(" and ")} would like to take a move back. `,
+      button("Agree", "Let the move be taken back (z)", () => this.send({ type: "take_back" })),
+    );
+  }
+
+  private act(action: number): void {
+    const { table, board } = this;
+    this.send({ type: "act", action });
+    // Until the answer comes nothing more can be played; the chess board has moved its piece itself.
+    if (table && this.kind !== "chess") {
+      board?.show({ board: table.board, actions: [], playable: false });
+    }
+  }
+
+  private review(): void {
+    this.advice.replaceChildren(el("p", { class: "quiet" }, "Looking back…"));
+    this.advice.dataset.ply = this.here;
+    this.send({ type: "review" });
+  }
+
+  private reviewed(message: Reviewed): void {
+    const { table } = this;
+    if (!table) return;
+    const isBlob = table.board.kind === "blob";
+    const moves = table.said.map((ply) => ply.action);
+    const open = (ply: number) => this.analyse({ type: "open", game: table.game, moves, ply });
+    this.advice.replaceChildren(...review(message.decisions, isBlob, isBlob ? null : open));
+    if (isBlob) return;
+    const spans = [...this.said.children];
+    for (const { ply, mark, best } of message.decisions) {
+      const span = spans[ply] as HTMLElement | undefined;
+      if (!span || !mark) continue;
+      span.textContent = `${table.said[ply]?.label} ${mark}`;
+      span.classList.add("mistake");
+      span.title = `better: ${best}`;
+    }
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = event.target as HTMLElement;
+    if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return;
+    if (!this.copilot.root.hidden) return;
+    const keys: Record<string, () => void> = {
+      h: () => this.send({ type: "hint" }),
+      z: () => this.send({ type: "take_back" }),
+      r: () => this.review(),
+      f: () => this.board?.flip(),
+      t: () => this.switchTo(true),
+    };
+    keys[event.key]?.();
+  }
+}
+
+function statusOf(table: Table, mine: boolean): string {
+  if (table.over) return table.over;
+  if (table.seats.some((info) => info.who === "free")) return "Waiting for others to join.";
+  const { to_play: turn } = table;
+  if (turn === null) return "";
+  const own = table.seats.filter((info) => info.who === "you").length;
+  const name = nameOf(table, turn);
+  if (mine) return own > 1 ? `${name}: your turn` : "Your turn";
+  const info = table.seats[turn];
+  if (table.curtain !== null) return "";
+  return info?.who === "player" ? `${name} is thinking…` : `Waiting for ${name.toLowerCase()}.`;
+}
