@@ -26,7 +26,7 @@ PLANES = Encoding(encoder="planes19")
 class Agent(Protocol):
     """A network, or a client of one."""
 
-    def predict(self, planes: NDArray[np.float32], /) -> tuple[ArrayLike, Any]:
+    def predict(self, planes: NDArray[np.float32], /) -> tuple[ArrayLike, ArrayLike]:
         """Probabilities `[4672]` or `[73, 8, 8]`, and the value for the side to move."""
 
 

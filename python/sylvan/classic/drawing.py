@@ -10,13 +10,26 @@ import heapq
 from collections import Counter
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeVar
 
 from sylvan.classic.nodes import Node
 from sylvan.files import write_text
 from sylvan.views.dot import quoted
 
-__all__ = ["Digraph", "count_nodes", "draw"]
+__all__ = ["Digraph", "Drawing", "count_nodes", "draw"]
+
+
+class Drawing(Protocol):
+    """A graph to draw into: `Digraph`, or that of the package graphviz."""
+
+    def node(self, name: str, label: str) -> None:
+        """Add a node."""
+
+    def edge(self, tail: str, head: str, label: str) -> None:
+        """Add an edge."""
+
+
+D = TypeVar("D", bound=Drawing)
 
 
 class Digraph:
@@ -56,17 +69,17 @@ class Digraph:
 
 
 def draw(
-    dot: Any,
+    dot: D,
     node: Node,
     *,
     depth: int | None = None,
     nodes: int | None = None,
     visits: int = 1,
-) -> Any:
+) -> D:
     """Draw a node and its subtree into a `Digraph`, within limits, the most visited nodes first.
 
     Args:
-        dot: this module's `Digraph`, or that of the package graphviz
+        dot: the graph to draw into
         node: the top of the drawing
         depth: most moves below it
         nodes: most nodes

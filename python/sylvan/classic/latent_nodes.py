@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sylvan.classic.latent_tree import LatentTree
+from sylvan.classic.network_outputs import HiddenState
 from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode
 
 __all__ = ["Node", "Nodes", "RootNode"]
@@ -34,7 +35,7 @@ class Node(TreeNode):
 
     visit_count = TreeNode.visits
     value_sum = TreeNode.total
-    hidden_state = Statistic[Any](lambda node: _answered(node, "hidden_state", None))
+    hidden_state = Statistic[HiddenState](lambda node: _answered(node, "hidden_state", None))
     reward = Statistic[float](lambda node: _answered(node, "reward", 0.0))
     to_play = Statistic[int | None](
         lambda node: (node.tree.seat + len(node.path)) % node.tree.players
@@ -46,7 +47,7 @@ class Node(TreeNode):
     def __init__(self, prior: float) -> None:
         """Create an unvisited node."""
         super().__init__(prior)
-        self._hidden_state: Any = None
+        self._hidden_state: HiddenState = None
         self._reward: float | None = 0.0
         self._to_play: int | None = None
         self.children = {}
@@ -76,7 +77,7 @@ class Node(TreeNode):
 class RootNode(Node):
     """The position that a search starts from."""
 
-    def __init__(self, prior: float, hidden_state: Any) -> None:
+    def __init__(self, prior: float, hidden_state: HiddenState) -> None:
         """Create a root; player 0 is to move unless `to_play` is set."""
         super().__init__(prior)
         self.hidden_state = hidden_state

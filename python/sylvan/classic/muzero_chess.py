@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
 from sylvan.classic.network_outputs import LearnedNetwork, NetworkOutput, at_first, at_hidden
 from sylvan.classic.predictions import legal_logits
 from sylvan.errors import ConfigError, GameOver, SearchStateError
+from sylvan.planning.model_arrays import Array
 
 __all__ = [
     "MCTS",
@@ -69,7 +69,7 @@ class MCTS:
     (2, 51)
     """
 
-    def __init__(self, network: LearnedNetwork, config: Any) -> None:
+    def __init__(self, network: LearnedNetwork, config: object) -> None:
         """Store the network and the settings."""
         self.network = network
         self.config = config
@@ -88,7 +88,7 @@ class MCTS:
         return MCTSConfig.of(self.config)
 
     def run(
-        self, root: Node, observation: Any, legal_actions: Sequence[int]
+        self, root: Node, observation: Array, legal_actions: Sequence[int]
     ) -> tuple[tuple[int, ...], list[float]]:
         """Search from a root; continue its tree if it was searched before.
 
@@ -137,7 +137,7 @@ class MCTS:
         _check_visits(root, self.network, settings)
 
     def _planted(
-        self, root: Node, observation: Any, legal: Sequence[int], settings: MCTSConfig
+        self, root: Node, observation: Array, legal: Sequence[int], settings: MCTSConfig
     ) -> LatentTree:
         """Plant a tree in the core; existing children give the priors."""
         if root.hidden_state is None:
@@ -152,7 +152,7 @@ class MCTS:
         return LatentTree(self.network, settings, first, legal, root.to_play or 0)
 
 
-def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
+def mask_policy(policy: Array, legal_actions: Sequence[int]) -> Array:
     """Logits `[A]`, of PyTorch or NumPy, with -inf for illegal actions.
 
     If no legal action has a finite logit, all legal ones get 0.
@@ -178,8 +178,8 @@ def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
 
 def select_action(
     network: LearnedNetwork,
-    config: Any,
-    observation: Any,
+    config: object,
+    observation: Array,
     legal_actions: Sequence[int],
     temperature: float = 1.0,
 ) -> int:
@@ -206,7 +206,7 @@ def select_action(
     return int(np.random.choice(actions, p=list(drawn.values())))
 
 
-def _codes(legal_actions: Any) -> list[int]:
+def _codes(legal_actions: Iterable[int]) -> list[int]:
     """Codes of actions as a list.
 
     :raises ConfigError: one is not a whole number: 0.5 is not action 0, nor True action 1.
@@ -223,7 +223,7 @@ def _codes(legal_actions: Any) -> list[int]:
     )
 
 
-def _check_temperature(given: Any) -> None:
+def _check_temperature(given: float) -> None:
     if not isinstance(given, Real) or not 0 <= float(given) < np.inf:
         raise ConfigError(f"temperature is {given!r}: it must be a number, 0 or more.")
 

@@ -13,13 +13,14 @@ are not bounded.
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from sylvan.classic.chess_environment import ChessEnvironment
 from sylvan.errors import EvaluationError, NetworkError
 from sylvan.games.chess import Chess
+from sylvan.planning.model_arrays import Array
 
 if TYPE_CHECKING:
     import torch
@@ -71,7 +72,7 @@ class MuZeroNetwork:
 
         save_network(self.model, path)
 
-    def representation(self, observation: Any) -> torch.Tensor:
+    def representation(self, observation: Array) -> torch.Tensor:
         """The hidden state `[channels, 8, 8]` of an observation `[8, 8, 19]`."""
         import torch
 
@@ -84,7 +85,7 @@ class MuZeroNetwork:
         hidden: torch.Tensor = self.model.representation(planes.reshape(-1, *planes.shape[-3:]))
         return hidden if seen.dim() == 4 else hidden[0]
 
-    def dynamics(self, hidden: torch.Tensor, action: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def dynamics(self, hidden: torch.Tensor, action: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """The next hidden state, and the reward of the step for the side that made it."""
         import torch
 
@@ -106,7 +107,7 @@ class MuZeroNetwork:
         return (policy, numbers) if hidden.dim() == 4 else (policy[0], numbers[0])
 
     def initial_inference(
-        self, observation: Any
+        self, observation: Array
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Hidden state, policy logits and value of an observation `[8, 8, 19]`."""
         import torch
@@ -117,7 +118,7 @@ class MuZeroNetwork:
             return hidden, policy, value
 
     def recurrent_inference(
-        self, hidden: torch.Tensor, action: Any
+        self, hidden: torch.Tensor, action: Array
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Value, reward, policy logits and hidden state after an action."""
         import torch

@@ -110,7 +110,7 @@ class MCTSConfig:
         return cls(**own | settings)
 
     @classmethod
-    def of(cls, config: Any) -> MCTSConfig:
+    def of(cls, config: object) -> MCTSConfig:
         """Read settings from an object's attributes, such as the document's own class."""
         if isinstance(config, MCTSConfig):
             return config

@@ -10,23 +10,28 @@ state may be any object.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, EvaluationError
+from sylvan.planning.model_arrays import Array
 
-__all__ = ["LearnedNetwork", "NetworkOutput", "after", "at_first", "at_hidden"]
+__all__ = ["HiddenState", "LearnedNetwork", "NetworkOutput", "after", "at_first", "at_hidden"]
+
+
+HiddenState: TypeAlias = Any
+"""A hidden state: any object that the network accepts again."""
 
 
 class LearnedNetwork(Protocol):
     """A network of the document; if its inferences give no policy, it has `prediction` too."""
 
-    def initial_inference(self, observation: Any, /) -> Sequence[Any]:
+    def initial_inference(self, observation: Array, /) -> Sequence[Any]:
         """Hidden state, policy logits and value; or value, reward, policy logits, hidden state."""
 
-    def recurrent_inference(self, hidden: Any, action: int, /) -> Sequence[Any]:
+    def recurrent_inference(self, hidden: HiddenState, action: int, /) -> Sequence[Any]:
         """Hidden state and reward; or value, reward, policy logits, hidden state."""
 
 
@@ -39,10 +44,10 @@ class NetworkOutput(NamedTuple):
     """The reward of the step that led here, for the player who made it."""
     policy_logits: NDArray[np.float32]
     """`[actions]`"""
-    hidden_state: Any
+    hidden_state: HiddenState
 
 
-def at_first(network: LearnedNetwork, observation: Any) -> NetworkOutput:
+def at_first(network: LearnedNetwork, observation: Array) -> NetworkOutput:
     """Ask `initial_inference` about an observation."""
     answer = _answer(network, "initial_inference", (3, 4), observation)
     if len(answer) == 4:
@@ -51,13 +56,13 @@ def at_first(network: LearnedNetwork, observation: Any) -> NetworkOutput:
     return _output("initial_inference", value, 0.0, policy, hidden)
 
 
-def at_hidden(network: LearnedNetwork, hidden: Any, reward: Any = 0.0) -> NetworkOutput:
+def at_hidden(network: LearnedNetwork, hidden: HiddenState, reward: float = 0.0) -> NetworkOutput:
     """Ask `prediction` about a hidden state."""
     policy, value = _answer(network, "prediction", (2,), hidden)
     return _output("prediction", value, reward, policy, hidden)
 
 
-def after(network: LearnedNetwork, hidden: Any, action: int) -> NetworkOutput:
+def after(network: LearnedNetwork, hidden: HiddenState, action: int) -> NetworkOutput:
     """Ask `recurrent_inference` about a step, then `prediction` if it gave two answers."""
     answer = _answer(network, "recurrent_inference", (2, 4), hidden, action)
     if len(answer) == 4:
@@ -66,7 +71,7 @@ def after(network: LearnedNetwork, hidden: Any, action: int) -> NetworkOutput:
     return at_hidden(network, following, _number("recurrent_inference", "reward", reward))
 
 
-def numbers(array: Any) -> NDArray[np.float32]:
+def numbers(array: Array) -> NDArray[np.float32]:
     """Convert an array of PyTorch or NumPy, or a number, to a float32 array."""
     if hasattr(array, "detach"):
         array = array.detach().cpu().float().numpy()
@@ -91,7 +96,9 @@ def _answer(
     return tuple(answer)
 
 
-def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> NetworkOutput:
+def _output(
+    method: str, value: Array, reward: Array, policy: Array, hidden: HiddenState
+) -> NetworkOutput:
     """Check an answer for one position; a batch of one is accepted."""
     logits = numbers(policy)
     if logits.ndim == 0 or logits.size != logits.shape[-1]:
@@ -106,7 +113,7 @@ def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> N
     return NetworkOutput(of_value, of_reward, logits.reshape(-1), hidden)
 
 
-def _number(method: str, name: str, answer: Any) -> float:
+def _number(method: str, name: str, answer: Array) -> float:
     number = numbers(answer)
     if number.size != 1 or not np.isfinite(number).all():
         raise EvaluationError(f"{method}() gave a {name} of {number}: give one finite number.")

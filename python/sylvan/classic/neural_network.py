@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,8 @@ from sylvan.errors import EvaluationError, NetworkError
 from sylvan.games.chess import Chess
 
 if TYPE_CHECKING:
+    import torch
+
     from sylvan.networks.network import Network
 
 __all__ = ["ChessNN"]
@@ -33,7 +35,7 @@ class ChessNN:
         self.num_filters = num_filters
         self.learning_rate = learning_rate
         self.model: Network | None = None
-        self._optimizer: Any = None
+        self._optimizer: torch.optim.Optimizer | None = None
 
     def build_model(self) -> None:
         """Create the network with random weights."""
@@ -43,7 +45,7 @@ class ChessNN:
         game = Chess(encoder=PLANES.encoder)
         self._take(build_network(size, game=game, value="scalar", squeeze=0))
 
-    def predict(self, boards: ArrayLike) -> tuple[NDArray[np.float32], Any]:
+    def predict(self, boards: ArrayLike) -> tuple[NDArray[np.float32], float | NDArray[np.float32]]:
         """Predict the probabilities of all moves, and the value for the side to move, from -1 to 1.
 
         One board `[8, 8, 18]` gives `[4672]` and a number; a batch `[n, 8, 8, 18]` gives
@@ -104,16 +106,19 @@ class ChessNN:
                     history[name].append(float(loss) / n)
         return history
 
-    def _step(self, inputs: Any, targets: Any, results: Any) -> NDArray[np.float64]:
+    def _step(
+        self, inputs: torch.Tensor, targets: torch.Tensor, results: torch.Tensor
+    ) -> NDArray[np.float64]:
         """Update the weights once; return the losses of policy and value before the update."""
         from torch.nn import functional
 
-        output = self._built().train()(inputs)
+        output, optimizer = self._built().train()(inputs), self._optimizer
+        assert optimizer is not None  # made together with the network
         policy_loss = functional.cross_entropy(output.policy, targets)
         value_loss = functional.mse_loss(output.value[:, 0], results)
-        self._optimizer.zero_grad()
+        optimizer.zero_grad()
         (policy_loss + value_loss).backward()  # type: ignore[no-untyped-call]
-        self._optimizer.step()
+        optimizer.step()
         return np.array([policy_loss.item(), value_loss.item()])
 
     def save_model(self, path: str) -> None:
@@ -167,7 +172,7 @@ class ChessNN:
             raise NetworkError("The network is not built: call build_model or load_model first.")
         return self.model
 
-    def _inputs(self, boards: ArrayLike) -> tuple[Any, bool]:
+    def _inputs(self, boards: ArrayLike) -> tuple[torch.Tensor, bool]:
         """Boards as input of the module, `[n, 18, 8, 8]`, and whether a single one was given."""
         import torch
 

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.classic.agents import PLANES, Agent, evaluate, state_to_input
-from sylvan.classic.drawing import Digraph, count_nodes, draw
+from sylvan.classic.drawing import D, Digraph, count_nodes, draw
 from sylvan.classic.nodes import CONFIG, Edge, Node
 from sylvan.classic.progress import progress_bar
 from sylvan.classic.steps_by_hand import StepsByHand, draw_noise
@@ -164,9 +163,17 @@ class MCTS(StepsByHand):
             self._search, self.root = None, node
             node.state, node.above = node.state, None
 
-    def plot_node(self, dot: Any, node: Node, **limits: Any) -> Any:
+    def plot_node(
+        self,
+        dot: D,
+        node: Node,
+        *,
+        depth: int | None = None,
+        nodes: int | None = None,
+        visits: int = 1,
+    ) -> D:
         """Draw a node and all below it into a `Digraph`, within the limits of `drawing.draw`."""
-        return draw(dot, node, **limits)
+        return draw(dot, node, depth=depth, nodes=nodes, visits=visits)
 
     def plot_tree(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sylvan.cli.conversation import Conversation
 from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError
+from sylvan.games.chess import Chess
 from sylvan.games.positions import moves_of
 from sylvan.planning.roots import hides
 
@@ -42,7 +43,7 @@ class PlayTerminal(Conversation):
         self.session = session
         self.oracle = Oracle()
         self.pgn = pgn
-        self.is_chess = hasattr(session.game, "fen")
+        self.is_chess = isinstance(session.game, Chess)
         self.hides = hides(session.game)
         self.commands = {each.name: each.run for each in COMMANDS if each.fits(self)}
 
@@ -154,8 +155,8 @@ class PlayTerminal(Conversation):
         self.session.resign()
 
     def fen(self, _: str) -> None:
-        game: Any = self.session.game
-        self.say(game.fen())
+        assert isinstance(self.session.game, Chess)  # else there is no such command
+        self.say(self.session.game.fen())
 
     def save(self, rest: str) -> None:
         """Write the game to a file."""

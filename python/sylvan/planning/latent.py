@@ -136,7 +136,7 @@ class LatentSearch:
 
     def run_many(
         self,
-        observations: Any,
+        observations: Array,
         legal_actions: Legal | None = None,
         *,
         seats: Seats | None = None,
@@ -151,7 +151,7 @@ class LatentSearch:
 
     def search(
         self,
-        observations: Any,
+        observations: Array,
         legal_actions: Legal | None = None,
         *,
         seats: Seats | None = None,

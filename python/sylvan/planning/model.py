@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from sylvan.errors import EvaluationError
 from sylvan.planning.model_arrays import Array
@@ -33,10 +33,10 @@ ModelAnswer: TypeAlias = ModelOutput | Sequence[Array]
 class LatentModel(Protocol):
     """A learned model."""
 
-    def initial_inference(self, observations: Any, /) -> ModelAnswer:
+    def initial_inference(self, observations: Array, /) -> ModelAnswer:
         """Evaluate observations `[B, ...]`."""
 
-    def recurrent_inference(self, hidden: Any, actions: Any, /) -> ModelAnswer:
+    def recurrent_inference(self, hidden: Array, actions: Array, /) -> ModelAnswer:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan.views.protocol import Edge, Result
 
@@ -28,7 +28,7 @@ def board_svg(result: Result) -> str | None:
     return picture if isinstance(picture, str) else None
 
 
-def _chess_board(game: Any) -> "chess.Board | None":
+def _chess_board(game: object) -> "chess.Board | None":
     method = getattr(game, "board", None)
     try:
         board = method() if callable(method) else None

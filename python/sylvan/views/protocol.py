@@ -11,7 +11,7 @@ and units are those of the papers:
 # ruff: noqa: N802
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class Node(Protocol):
@@ -71,7 +71,7 @@ class Result(Protocol):
     """The result and the cost of a search."""
 
     @property
-    def game(self) -> Any:
+    def game(self) -> object:
         """The state at the root. Used if it has them: `value_range`, `seat_name(seat)`,
         `pawns(value)`, `board()`, `_repr_svg_()`.
         """

@@ -6,7 +6,6 @@ or Graphviz.
 """
 
 import unicodedata
-from typing import Any
 
 ABSENT = "–"
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -49,7 +48,7 @@ def shorten(label: str, letters: int) -> str:
     return label.rstrip() + "…"
 
 
-def seat_name(game: Any, seat: int) -> str:
+def seat_name(game: object, seat: int) -> str:
     """Return what people call a seat of a game, its number where the game does not say.
 
     >>> seat_name(None, 1)

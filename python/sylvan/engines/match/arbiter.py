@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, EngineError
+from sylvan.games.chess import Chess
 from sylvan.games.optional import outcome_of
 from sylvan.players.batching import Thinking
 from sylvan.players.player import Choice, Clocks, Player
@@ -162,8 +163,7 @@ def _clock(
 
 def _flag(game: Game, seat: int) -> float:
     """Return seat 0's return if `seat` runs out of time."""
-    board: Any = getattr(game, "board", None)
-    if board is not None and board().has_insufficient_material(seat == 1):
+    if isinstance(game, Chess) and game.board().has_insufficient_material(seat == 1):
         return 0.0  # the other side (White is True, and seat 0) cannot mate
     return -1.0 if seat == 0 else 1.0
 

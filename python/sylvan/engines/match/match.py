@@ -24,6 +24,7 @@ from sylvan.engines.match.arbiter import Adjudication, Finished, play_game
 from sylvan.engines.match.openings import Opening, builtin_openings, digest, random_openings
 from sylvan.errors import ConfigError, EngineError
 from sylvan.evaluators import EvaluatorLike, evaluator_for, evaluator_named
+from sylvan.games.chess import Chess
 from sylvan.games.naming import GameSpec
 from sylvan.planning import LatentModel
 from sylvan.planning.roots import shown_to
@@ -260,8 +261,8 @@ class _Workers:
 
 def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int]) -> Played:
     """Convert a finished game to the match's record; `order[s]` is the player of seat `s`."""
-    state: Any = opening.start()
-    is_chess = opening.game is None
+    state = opening.start()
+    is_chess = isinstance(state, Chess)
     captures = checks = 0
     moves = list(opening.moves)
     for action in game.actions:
@@ -275,7 +276,7 @@ def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int
         number=number,
         opening=opening.name,
         fen=opening.fen,
-        moves=state.moves if is_chess else moves,
+        moves=state.moves if isinstance(state, Chess) else moves,
         book=len(opening.moves),
         score=(1 + game.returns[of_a]) / 2,
         ending=game.ending,
@@ -286,7 +287,7 @@ def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int
     )
 
 
-def check_evaluator(start: Game, judge: Any) -> None:
+def check_evaluator(start: Game, judge: EvaluatorLike | None) -> None:
     """Check that an evaluator plays the game of a position.
 
     :param judge: an evaluator, its name, or None for the game's default.

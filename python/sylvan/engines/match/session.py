@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameOver, IllegalAction
+from sylvan.games.chess import Chess
 from sylvan.games.optional import max_length_of, outcome_of
 from sylvan.planning.roots import hides
 from sylvan.planning.tree import label
 from sylvan.players.batching import alone
 
 if TYPE_CHECKING:
-    from sylvan.games import Chess, Game
+    from sylvan.games import Game
     from sylvan.players.player import Clocks, Player
 
 __all__ = ["GameSession", "Session"]
@@ -70,9 +71,9 @@ class Session:
             return self.game.string_to_action(text)
         except ValueError:
             # Accept a piece in lower case if it is not a pawn move.
-            if text[:1] in set("nbrqk") and hasattr(self.game, "san"):
+            if text[:1] in set("nbrqk") and isinstance(self.game, Chess):
                 for action in self.game.legal_actions():
-                    san = str(self.game.san(action)).rstrip("+#")
+                    san = self.game.san(action).rstrip("+#")
                     if san == text[0].upper() + text[1:].rstrip("+#"):
                         return action
             raise
@@ -216,9 +217,10 @@ class GameSession(Session):
 
     def _is_late(self) -> bool:
         """Whether an equal position may be drawn: late in the game, or an endgame of chess."""
-        fen = getattr(self.game, "fen", None)
-        if fen is not None and sum(map(str.isalpha, fen().split()[0])) <= ENDGAME:
-            return True
+        if isinstance(self.game, Chess):
+            pieces = sum(map(str.isalpha, self.game.fen().split()[0]))
+            if pieces <= ENDGAME:
+                return True
         longest = max_length_of(self.game) or 2 * EARLIEST_DRAW
         return len(self.actions) >= min(EARLIEST_DRAW, longest // 2)
 
