@@ -10,6 +10,9 @@ from hypothesis import given, settings
 
 from sylvan.classic.mcts_specification import MCTS, ChessGame, ChessNN, Node, puct
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
+from sylvan.games import Chess
+from sylvan.muzero import build_muzero
+from sylvan.networks import save_network
 from tests.founding.oracles import (
     THREE_MOVES,
     HashNetwork,
@@ -437,6 +440,13 @@ def test_s3_21_files(small, tmp_path):
     larger.build_model()
     with pytest.raises(NetworkError, match="use load_model"):
         larger.load_weights(path)
+
+
+def test_s3_21_a_learned_model_is_refused(tmp_path):
+    game = Chess(encoder="planes18")
+    save_network(build_muzero("mlp1x16", game=game), tmp_path / "net.safetensors")
+    with pytest.raises(NetworkError, match="learned model"):
+        ChessNN().load_model(str(tmp_path / "net.safetensors"))
 
 
 @pytest.mark.parametrize("method", ["load_model", "save_model", "load_weights", "save_weights"])

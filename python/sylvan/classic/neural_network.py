@@ -134,10 +134,13 @@ class ChessNN:
         :raises NetworkError: the file has another format, or holds another kind of network.
         """
         from sylvan.networks import load_network
+        from sylvan.networks.network import Network
 
         _need_safetensors(path)
         model = load_network(path)
         model.header.check(Chess(encoder=PLANES.encoder))
+        if not isinstance(model, Network):
+            raise NetworkError(f"{path} holds a learned model: give a file of save_model.")
         if model.header.value != "scalar":
             raise NetworkError(f"{path} has a value of kind {model.header.value!r}, not 'scalar'.")
         self._take(model)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, NetworkError
 
 __all__ = ["practise"]
 
@@ -53,12 +53,15 @@ def practise(
     from sylvan.evaluators.loading import network_file
     from sylvan.games import Blob
     from sylvan.networks import load_network
+    from sylvan.networks.network import Network
 
     if game != "blob":
         raise ConfigError(f"{game!r} cannot be practised: give blob.")
     given = {"tables": tables, "learning_rate": learning_rate, "critic": critic, "seed": seed}
     config = PracticeConfig.model_validate({**given, "curriculum": curriculum})
     network = load_network(network_file(start, "torch"), game=Blob())
+    if not isinstance(network, Network):
+        raise NetworkError(f"{start} is a learned model: give a network of policy and value.")
     count = threads or os.cpu_count() or 1
 
     def tell(sentence: str) -> None:

@@ -114,7 +114,7 @@ class TorchEvaluator(NetworkEvaluator):
             raise ConfigError(f"batch is {batch}: it must be at least 1.")
         if isinstance(network, str | PathLike):
             name = name or Path(network).name
-            module = load_network(network)
+            module: torch.nn.Module = load_network(network)
         else:
             module = network
         header = header or header_of(module)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
+    from sylvan.networks.muzero import MuZeroNetwork
     from sylvan.networks.network import Body
 
 __all__ = ["architecture_named", "build_module", "build_network", "seeded"]
@@ -115,7 +116,7 @@ def build_network(
     return _built(header.replace(architecture=architecture), seed)
 
 
-def build_module(header: NetworkHeader) -> torch.nn.Module:
+def build_module(header: NetworkHeader) -> Network | MuZeroNetwork:
     """A new module of any architecture, including learned models, from a header."""
     from sylvan.networks.muzero import MUZERO, muzero_network
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import torch
 
     from sylvan.games import Game
+    from sylvan.networks.muzero import MuZeroNetwork
+    from sylvan.networks.network import Network
 
 __all__ = [
     "load_network",
@@ -146,7 +148,7 @@ def load_network(
 @overload
 def load_network(
     path: str | PathLike[str], *, game: Game | None = None, device: str = "cpu"
-) -> Any: ...
+) -> Network | MuZeroNetwork: ...
 
 
 def load_network(
@@ -155,7 +157,7 @@ def load_network(
     module: torch.nn.Module | None = None,
     game: Game | None = None,
     device: str = "cpu",
-) -> Any:
+) -> torch.nn.Module:
     """Load the network in a file, in evaluation mode: a `Network`, or a `MuZeroNetwork`.
 
     Args:
@@ -171,7 +173,7 @@ def load_network(
     header, tensors = read_checkpoint(path)
     if game is not None:
         header.shown(game)
-    network = build_module(header) if module is None else module
+    network: torch.nn.Module = build_module(header) if module is None else module
     load_tensors(network, tensors, str(path))
     network.header = header  # type: ignore[assignment]
     return network.to(device).eval()
