@@ -19,6 +19,7 @@ from typing import Any
 from sylvan import registry
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
+from sylvan.games.optional import dealt_from
 
 __all__ = ["BUILT_IN", "GameSpec", "load_object"]
 
@@ -80,10 +81,8 @@ class GameSpec:
 
         :param over: a finished game whose environment can be reused.
         """
-        if self.name == "blob":
-            return self.first().dealt_anew(seed)  # type: ignore[attr-defined, no-any-return]
         if not self.is_gymnasium:
-            return self.first()
+            return dealt_from(self.first(), seed)
         if over is not None:
             over.restart(seed)  # type: ignore[attr-defined]
             return over
@@ -128,15 +127,14 @@ class GameSpec:
             if ".py:" in name:
                 name = load_object(name, "the environment's class")
             return from_gymnasium(name, *arguments, **self.params)
-        # Without a seed, chance deals: the actions alone then determine the game.
-        dealt = {"seed": None} if self.name == "blob" else {}
         try:
-            state: Game = self._class(*arguments, **dealt | self.params)
+            state: Game = self._class(*arguments, **self.params)
         except TypeError as error:
             raise ConfigError(
                 f"The game {self.name} does not take {arguments or self.params}: {error}."
             ) from None
-        return state
+        # Without a seed, chance deals: the actions alone then determine the game.
+        return state if "seed" in self.params else dealt_from(state, None)
 
     @cached_property
     def _class(self) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sylvan.games.encoding import Encoding
 
 __all__ = [
+    "dealt_from",
     "is_chance",
     "max_length_of",
     "num_logits_of",
@@ -26,6 +27,15 @@ __all__ = [
     "seat_values_of",
     "state_encoding",
 ]
+
+
+def dealt_from(game: Game, seed: int | None) -> Game:
+    """The same game from its beginning, all deals drawn from a seed; None: dealt by chance nodes.
+
+    A game offers this by a method `dealt_anew(seed)`. Others have no deals and are returned.
+    """
+    deal: Callable[[int | None], Game] | None = getattr(game, "dealt_anew", None)
+    return game if deal is None else deal(seed)
 
 
 def overrides(game: Game, method: str) -> bool:
