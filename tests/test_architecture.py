@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import ROOMS
+from tests.test_rust_layers import ROOMS as CORE_ROOMS
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 # A path of ours, then the functions or classes in it: "`python/…/search.py`, `search`".
@@ -40,16 +43,17 @@ def test_what_is_gone_would_be_noticed() -> None:
     assert missing("tests/no_such_file.py", ()) == ["tests/no_such_file.py"]
 
 
-def test_every_room_is_listed() -> None:
-    """The package's folders and the core's, apart from data and forwarders of old names."""
-    data = {"nets", "training", "__pycache__", "cluster", "data"}
-    folders = [
-        *(ROOT / "python" / "sylvan").iterdir(),
-        *(ROOT / "crates" / "sylvan-core" / "src").iterdir(),
+def test_every_room_is_listed_in_the_order_of_the_layers() -> None:
+    core = [path for path, _ in FOUND if re.fullmatch(r"crates/sylvan-core/src/\w+", path)]
+    assert [Path(path).name for path in dict.fromkeys(core)] == CORE_ROOMS
+    rows = re.findall(r"^\| \w+ \| `python/sylvan/([\w.]+)` \|", PAGE, re.MULTILINE)
+    package = ROOT / "python" / "sylvan"
+    unlisted = {"_native", "sylvan", "training"}  # a binary, the package, and only old names
+    rooms = [room for room in ROOMS if room not in unlisted]
+    exist = [
+        room for room in rooms if (package / room).is_dir() or (package / f"{room}.py").exists()
     ]
-    rooms = {str(p.relative_to(ROOT)) for p in folders if p.is_dir() and p.name not in data}
-    listed = {path for path, _ in FOUND}
-    assert rooms <= listed
+    assert [Path(row).stem for row in rows] == exist
 
 
 def test_the_glossary_explains_our_own_words() -> None:

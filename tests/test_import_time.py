@@ -54,6 +54,7 @@ def test_the_rooms_load_when_they_are_used():
     assert rooms <= {
         "_native",
         "errors",
+        "lazy",
         "evaluators",
         "games",
         "moved",

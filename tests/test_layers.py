@@ -20,6 +20,7 @@ PACKAGE = ROOT / "python" / "sylvan"
 ROOMS = [
     "_native",
     "errors",
+    "lazy",
     "moved",
     "registry",
     "files",

@@ -24,10 +24,10 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `connect_four_sets`   three test sets of solved Connect Four positions
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan.games.game import Game
+from sylvan.lazy import on_first_use
 
 if TYPE_CHECKING:
     from sylvan.games.blob import Blob
@@ -64,12 +64,8 @@ __all__ = [
     "from_open_spiel",
 ]
 
+__getattr__ = on_first_use(__name__, _MODULES)
+
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -42,8 +42,9 @@ Pretraining on packed chess games, which all stay on the device:
 | `imitation_run` | the whole run, from files to an exported network |
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sylvan.lazy import on_first_use
 
 if TYPE_CHECKING:
     from sylvan.learning.positions import sample_positions
@@ -57,11 +58,7 @@ _HOMES = {
 
 __all__ = ["measure_loss", "sample_positions"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = on_first_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

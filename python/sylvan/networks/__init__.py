@@ -51,10 +51,10 @@ Files, in the order in which data flows.
 | `lc0/` | reads lc0's files |
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import MissingExtra
+from sylvan.lazy import on_first_use
 from sylvan.moved import forward_name
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
@@ -101,12 +101,14 @@ __all__ = [
     "write_checkpoint",
 ]
 
+_find = on_first_use(__name__, _HOMES)
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         return forward_name(__name__, name)
     try:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return _find(name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("torch", "onnxscript"):
             raise

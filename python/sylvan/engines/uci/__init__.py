@@ -9,8 +9,9 @@
 `__main__`      `python -m sylvan.engines.uci`
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sylvan.lazy import on_first_use
 
 if TYPE_CHECKING:
     from sylvan.engines.uci.engine import main
@@ -22,11 +23,7 @@ _MODULES = {
 
 __all__ = ["main"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = on_first_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

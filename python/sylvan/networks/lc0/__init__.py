@@ -10,8 +10,9 @@ Files, in the order in which data flows.
 | `graph` | the arrays as an ONNX model |
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sylvan.lazy import on_first_use
 
 if TYPE_CHECKING:
     from sylvan.networks.lc0.file import Lc0Network, read_lc0
@@ -24,11 +25,7 @@ _HOMES = {
 
 __all__ = ["Lc0Network", "read_lc0"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = on_first_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
