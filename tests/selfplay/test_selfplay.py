@@ -282,7 +282,7 @@ def test_speed_counts_what_was_played_in_the_time_of_the_step():
 def test_a_game_that_always_raises_is_named_and_nothing_is_lost(name, fault):
     play = self_play(game(name), positions=12)
     for _ in range(2):
-        with pytest.raises(GameContractError, match=rf"{name} raised {fault}.*mend it"):
+        with pytest.raises(GameContractError, match=rf"{name} raised {fault}"):
             play.play(lambda _: flat, 1)
     assert [lease.number for lease in play.leases.planned] == [1, 2]
 

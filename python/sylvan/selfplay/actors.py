@@ -1,20 +1,20 @@
-"""Games played by actors in Rust, on threads of their own; this thread only evaluates batches.
+"""Actors play games in Rust, on their own threads; this thread only evaluates batches.
 
     lease → actors → batches → evaluator → answers → actors → games as columns
 
-A lease is a range of game numbers. What is played in it depends on the seed, the numbers and the
-evaluations, never on the number of actors, the rows of a batch or timing
-(`crates/sylvan-core/src/selfplay/actor.rs` says why).
+A lease is a range of game numbers. Its games depend on the seed, their numbers and the evaluations,
+never on the number of actors, the rows of a batch or timing
+(`crates/sylvan-core/src/selfplay/actor.rs` gives the reasons).
 
 Several batches are under way: while one is evaluated, actors fill others. An evaluator with
 `submit(leaves) -> ticket` and `collect(ticket)` gets the next batch before the last one is
-collected; any other is called batch by batch. Native evaluators run in the actors.
+collected; any other evaluator is called once per batch. Native evaluators run in the actors.
 
 Two leases may be played at once, each by its own `Actors` and its own evaluator, so that batches
 stay full while the last games of one end (`attend`).
 
-Games written in Python are played by one actor, which holds the interpreter's lock while it lets
-the games of a batch go on.
+Games written in Python are played by one actor, which holds the interpreter's lock while it resumes
+the games of a batch.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Watch = Callable[[int, int, int], object]
 
 
 def batch_rows(games: int) -> int:
-    """Rows of a batch: with so many games, one batch fills while others are under way."""
+    """Rows of a batch, such that `games` games fill one batch while the others are under way."""
     return max(1, games // (BATCHES + 1))
 
 
@@ -87,9 +87,9 @@ class Actors:
 
         :param search: settings of every search; default: 64 simulations with noise.
         :param actors: threads that play; default: `search.threads`.
-        :param rows: leaves of a batch; default: as many as all games fill `batches + 1` batches.
+        :param rows: leaves of a batch; default: such that all games fill `batches + 1` batches.
         :param batches: batches that may be under way.
-        :param room: gives an array of a shape and dtype for the batches: page-locked memory, say.
+        :param room: allocates arrays for the batches from shape and dtype, for example page-locked.
         :param bell: rings when a batch is full; shared by actors that are attended together.
         :raises ConfigError: a setting does not suit the game.
         """
@@ -220,7 +220,7 @@ class Actors:
 
     @property
     def all_started(self) -> bool:
-        """Whether all games of the lease have started, so that there are fewer and fewer."""
+        """Whether all games of the lease have started, so that batches fill more slowly."""
         return self._native.progress()[0] == self._count
 
     @property
@@ -263,7 +263,7 @@ def _cache(evaluator: Evaluator | AsyncEvaluator[Any]) -> tuple[int, int]:
 
 
 def _searched(first: Game) -> Game:
-    """What is searched: where seats do not see everything, the view of the first seat to move."""
+    """The state to search first: the view of the first seat to move if anything is hidden."""
     if not hides(first):
         return first
     state = first.clone()
@@ -273,8 +273,8 @@ def _searched(first: Game) -> Game:
 
 
 def attend(playing: Sequence[Actors]) -> float:
-    """Evaluate a batch of some actors that share a bell, the first ones first; wait a little if
-    there is nothing to do. Return the seconds waited.
+    """Evaluate one batch of actors that share a bell; the first actors with a full batch win. If no
+    batch is full, wait a little. Return the seconds waited.
     """
     bell = playing[0].bell
     rings = bell.rings()

@@ -1,7 +1,7 @@
-"""A batch of leaves of many games, in memory that is used again for later batches.
+"""A batch of leaves of many games, in memory that later batches reuse.
 
 Evaluators read it as they read the leaves of a forest. Observations, seats, offsets and tickets are
-views of the batch's memory: they hold until the batch is answered.
+views of the batch's memory: they are valid until the batch is answered.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Played:
     value_range: tuple[float, float]
     """The least and the greatest value that an evaluator may give."""
     seat_values: Callable[[NDArray[Any]], NDArray[Any]] | None
-    """Turns a network's values `[B, num_players]` into those that are backed up."""
+    """Convert a network's values `[B, num_players]` to the game's payments; None: equal."""
 
     @classmethod
     def of(cls, first: Game, config: SearchConfig) -> Played:

@@ -26,8 +26,8 @@ class SelfPlayConfig(Section):
     positions: int = Field(
         8192,
         ge=1,
-        description="positions searched per step, about: a step has as many games as should have "
-        "so many. With fewer, new networks are used sooner",
+        description="approximate positions searched per step: the number of games is this divided "
+        "by their mean length. With fewer positions, new networks are used sooner",
     )
     lag: int = Field(
         1,

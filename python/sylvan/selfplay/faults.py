@@ -42,7 +42,7 @@ def dropped_note(spec: GameSpec, dropped: Sequence[tuple[int, Exception]], playe
 
 def _game_error(spec: GameSpec, error: Exception) -> GameContractError:
     return GameContractError(
-        f"The game {spec.short_name} raised {type(error).__name__} ({error}) in self-play: mend "
-        "it, sylvan.testing.check_game helps to find such faults. The run goes on from its last "
-        "step."
+        f"The game {spec.short_name} raised {type(error).__name__} ({error}) in self-play: fix "
+        "the game; sylvan.testing.check_game helps to find such faults. The run resumes from its "
+        "last step."
     )

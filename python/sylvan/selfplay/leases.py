@@ -1,11 +1,11 @@
-"""Leases: which games a step consists of, and which network plays them.
+"""Leases: the games of a step, and the network that plays them.
 
 A lease is a range of game numbers. Step k stores the games of lease k, all of them played from
 beginning to end by one network. With a `lag` of L, lease k + L is planned before step k: its
 network is the newest of that time, the network of step k - 1, its number of games follows from the
-lengths of the games of step k - 1, and its positions to start from are those stored by then. So all
-that is played follows from the checkpoint of a step, never from timing, and lease k + 1 can begin
-while the last games of lease k are being played.
+lengths of the games of step k - 1, and its positions to start from are those stored by then. So the
+games follow from the checkpoint of a step, never from timing, and lease k + 1 can begin while the
+last games of lease k are being played.
 
 The first L + 1 leases are played by the first network.
 """
@@ -74,7 +74,7 @@ class Leases:
             self._next += count
 
     def over(self, lengths: float) -> Lease:
-        """Remove the first lease; its games had so many searched positions on average."""
+        """Remove the first lease, whose games had a mean of `lengths` searched positions."""
         self._length = lengths
         return self.planned.pop(0)
 

@@ -1,4 +1,4 @@
-"""Positions to try out an evaluator: what seats see after some random moves."""
+"""Positions to test an evaluator: the views of seats after some random moves."""
 
 from __future__ import annotations
 

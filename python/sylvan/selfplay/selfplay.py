@@ -2,11 +2,10 @@
 
     step   lease → player → games as columns → records
 
-Every game is played from beginning to end by the network of its lease (`leases.py`). Who plays the
-leases is another matter (`lease_player.py`): actors of this machine, or workers on others. Between
-two steps the games of the next lease wait; an interrupted run plays them again, and as a game
-depends only on the run's seed, its number, its network and the positions of its lease, they are the
-same games.
+Every game is played from beginning to end by the network of its lease (`leases.py`). Leases are
+played by actors of this machine or by workers on others (`lease_player.py`). Between two steps the
+games of the next lease pause. A run that is interrupted there plays them again: a game depends only
+on the run's seed, its number, its network and the positions of its lease, so they are the same.
 """
 
 from __future__ import annotations

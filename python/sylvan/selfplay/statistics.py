@@ -34,13 +34,13 @@ class SelfPlayStatistics:
     capacity: int = 0
     """Positions that those batches had room for."""
     seconds: float = 0.0
-    """Wall time. Some games of the step were played before, and some of the next one meanwhile."""
+    """Wall time. It includes games of the next step, and lacks games that began in the last one."""
     played_games: int = 0
     """Games that ended in this time, of this step and of the next."""
     played_positions: int = 0
     played_simulations: int = 0
     network_seconds: float = 0.0
-    """Time inside the evaluator; the games go on meanwhile."""
+    """Time inside the evaluator, while games continue."""
     search_seconds: float = 0.0
     """Time in which the evaluator waited for positions, because the games were slower."""
     entropy: float = 0.0
