@@ -401,8 +401,11 @@ def test_an_analysis_is_saved_and_shown_again(page):
         again = other.wait(Search, simulations=300)
         assert again.ended and not again.running and len(again.nodes_changed) == 50
         assert moves_shown(other) == shown and again.best == found.best
-        assert other.searched(20).simulations == 20  # a search starts anew
+        assert other.searched(20).simulations == 320  # it goes on
         assert not [m for m in other.said if isinstance(m, Search)][-1].ended
+        configured(other, "rollout")
+        other.ask(type="load", name=saved.name, data=saved.data)
+        assert "goes on" in other.wait(Search, simulations=300).ended
 
 
 @pytest.mark.parametrize("data", ["", "AAAA", "****", "c3lsdmFuLWFuYWx5c2lzIDEg"])

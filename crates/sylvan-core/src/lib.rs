@@ -27,6 +27,7 @@ pub use search::descend::SearchError;
 pub use search::forest::{Forest, TREE_SHARE, Timing};
 pub use search::model_step::{ModelOutput, SeatArray, StepError};
 pub use search::playouts;
+pub use search::restore::{RestoreError, SavedNode};
 pub use search::statistics::{EdgeStats, NodeStats};
 pub use search::tree::Search;
 pub use search::visit::Visit;

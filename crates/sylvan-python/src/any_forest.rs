@@ -10,13 +10,16 @@ use sylvan_core::NodeKind;
 use sylvan_core::NodeStats;
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::values::{Duel, Seats, Values};
-use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
+use sylvan_core::{
+    Action, Config, Forest, RestoreError, Rules, SavedNode, SearchError, Seat, Timing,
+};
 
 use crate::bridge::{Bridge, ReusedArrays, unlocked};
 use crate::evaluators::NativeEvaluator;
 use crate::learned::{self, Answer};
 use crate::policy::{Policy, tell};
 
+pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameContractError);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
 pyo3::import_exception!(sylvan.errors, SearchStateError);
@@ -57,6 +60,8 @@ pub trait AnyForest: Send {
         view: &Bound<'_, PyAny>,
     ) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
+    /// Replaces a tree by one with these nodes at the same root state.
+    fn restore(&mut self, tree: usize, nodes: &[SavedNode]) -> PyResult<()>;
     fn replant(
         &mut self,
         py: Python<'_>,
@@ -243,6 +248,18 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         Forest::plant(self, tree, G::from_python(state)?);
         Ok(())
+    }
+
+    fn restore(&mut self, tree: usize, nodes: &[SavedNode]) -> PyResult<()> {
+        Forest::restore(self, tree, nodes).map_err(|error| match error {
+            RestoreError::Game(error) => error.into(),
+            RestoreError::Node(..) => SearchStateError::new_err(format!(
+                "The tree cannot be restored: {error}. Save it again."
+            )),
+            RestoreError::Settings(reason) => {
+                ConfigError::new_err(format!("A search cannot go on from this result: {reason}."))
+            }
+        })
     }
 
     fn replant(

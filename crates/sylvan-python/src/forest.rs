@@ -18,7 +18,7 @@ use crate::any_forest::AnyForest;
 use crate::bridge::ReusedArrays;
 use crate::learned::Answer;
 use crate::policy::Policy;
-use crate::records::NodeStats;
+use crate::records::{NodeStats, Placed, saved};
 use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);
@@ -290,6 +290,19 @@ impl Forest {
         let mut inner = self.lock()?;
         inner.need_idle()?;
         inner.forest.plant(tree, state)
+    }
+
+    /// Replaces a tree by one with these nodes, parents first: the number of a node's parent, None
+    /// at the root; the action that leads to it; its statistics.
+    fn restore(&self, py: Python<'_>, tree: usize, nodes: Vec<Placed<'_>>) -> PyResult<()> {
+        self.check(tree)?;
+        let nodes: Vec<_> = nodes
+            .iter()
+            .map(|node| saved(py, node))
+            .collect::<PyResult<_>>()?;
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.forest.restore(tree, &nodes)
     }
 
     /// Replaces every tree by a new one of a learned model: `seats[i]` is to move in tree `i`, and

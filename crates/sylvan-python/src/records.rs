@@ -8,7 +8,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use sylvan_core::{Action, EdgeStats as CoreEdge, NodeKind, NodeStats as CoreNode, Seat};
+use sylvan_core::{
+    Action, EdgeStats as CoreEdge, NodeKind, NodeStats as CoreNode, SavedNode, Seat,
+};
 
 /// An edge of a node.
 #[pyclass(frozen, get_all, module = "sylvan._native")]
@@ -139,6 +141,40 @@ impl NodeStats {
     }
 }
 
+/// A node for `Forest.restore`: its parent's number, its action (of no meaning at the root), itself.
+pub type Placed<'py> = (Option<usize>, Action, PyRef<'py, NodeStats>);
+
+/// The node for the core.
+pub fn saved(py: Python<'_>, (parent, action, node): &Placed<'_>) -> PyResult<SavedNode> {
+    let visits = |n: u64| {
+        u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{n} visits are too many.")))
+    };
+    let edges = node.edges.bind(py).iter().map(|edge| {
+        let edge = edge.cast_into::<EdgeStats>()?;
+        let edge = edge.get();
+        Ok(CoreEdge {
+            action: edge.action,
+            visits: visits(edge.N)?,
+            w: edge.W,
+            prior: edge.P as f32,
+            bounds: edge.bounds,
+            kind: NodeKind::Leaf,
+            available: visits(edge.available)?,
+        })
+    });
+    Ok(SavedNode {
+        from: parent.map(|parent| (parent, *action)),
+        stats: CoreNode {
+            kind: kind_named(node.kind)?,
+            seat: node.seat,
+            visits: visits(node.N)?,
+            w: node.W.clone(),
+            proven: node.proven.clone(),
+            edges: edges.collect::<PyResult<_>>()?,
+        },
+    })
+}
+
 fn kind_name(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Leaf => "leaf",
@@ -149,14 +185,18 @@ fn kind_name(kind: NodeKind) -> &'static str {
 }
 
 fn known_kind(name: &str) -> PyResult<&'static str> {
+    kind_named(name).map(kind_name)
+}
+
+fn kind_named(name: &str) -> PyResult<NodeKind> {
     let kinds = [
         NodeKind::Leaf,
         NodeKind::Decision,
         NodeKind::Chance,
         NodeKind::Terminal,
     ];
-    let mut names = kinds.into_iter().map(kind_name);
-    names.find(|&known| known == name).ok_or_else(|| {
+    let mut kinds = kinds.into_iter();
+    kinds.find(|&kind| kind_name(kind) == name).ok_or_else(|| {
         PyValueError::new_err(format!(
             "kind is {name:?}: it must be 'leaf', 'decision', 'chance' or 'terminal'."
         ))

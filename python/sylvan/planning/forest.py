@@ -35,6 +35,7 @@ from sylvan.planning.keywords import SearchSettings
 from sylvan.planning.leaves import LeafBatch
 from sylvan.planning.moves import state_after, view_after
 from sylvan.planning.roots import checked_states, root_actions
+from sylvan.planning.tree import TreeView
 from sylvan.planning.trees import Trees
 
 __all__ = ["Forest", "Watch"]
@@ -197,6 +198,20 @@ class Forest(Trees):
             self.generation += 1  # the search continues: views that `watch` made become stale
 
     # --- other roots ------------------------------------------------------------------------------
+
+    def restore(self, tree: int, saved: TreeView) -> None:
+        """Replace a tree by one that was read or saved before, of the same position, so that its
+        search goes on; `Search.resume` says what that means.
+
+        :raises ConfigError: the settings do not allow it.
+        :raises SearchStateError: the statistics do not fit the game; the tree is new then.
+        """
+        if self._views:
+            raise ConfigError("A search over hidden cards cannot go on from a result.")
+        try:
+            self._native.restore(self._number(tree), saved.places())
+        finally:
+            self._roots_changed()
 
     def advance(self, tree: int, *actions: int, view: Game | None = None) -> None:
         """Move the root of a tree along some actions; the subtree behind them is kept.

@@ -91,6 +91,34 @@ class Search:
         Ctrl-C or an error of the evaluator, `result` has what was found so far.
         """
         forest, evaluator = self._reused() if state is None else self._planted(state)
+        return self._run(forest, evaluator, progress, noise)
+
+    def resume(self, result: SearchResult, *, progress: Progress | None = None) -> SearchResult:
+        """Go on with the search of a result, also of one that `SearchResult.load` read.
+
+        The tree of `result` takes the place of this search's; the limits count anew, as in a second
+        `run()`. With the result's evaluator and settings (`result.config`) the visits are those of
+        a search that was never interrupted, if
+
+        - the result has the whole tree: a node that a file leaves out is evaluated again
+        - nothing is random: chance, playouts and noise draw other numbers, and priors at the root
+          keep the noise they had
+        - leaves are evaluated one by one (`leaves_in_flight=1`); else batches begin elsewhere
+        - the value range is known, not learned from the tree.
+
+        :raises ConfigError: the search was Gumbel, had RAVE, or was over hidden cards.
+        """
+        forest, evaluator = self._planted(result.game)
+        forest.restore(0, result.tree)
+        return self._run(forest, evaluator, progress, None)
+
+    def _run(
+        self,
+        forest: Forest,
+        evaluator: Evaluator,
+        progress: Progress | None,
+        noise: Sequence[float] | None,
+    ) -> SearchResult:
         forest.begin(None if noise is None else [noise])
         self._forest = forest
         watch = None if progress is None else lambda: self._report(forest, progress)

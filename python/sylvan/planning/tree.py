@@ -106,6 +106,23 @@ class TreeView:
         """Whether a visited node can be read; a copy has only some."""
         return not self.is_copy or path in self._nodes
 
+    def places(self) -> list[tuple[int | None, int, NodeStats]]:
+        """All nodes, parents first: the number of the parent (None at the root), the action that
+        leads here, the statistics.
+
+        :raises SearchStateError: the tree has changed.
+        """
+        found: list[tuple[int | None, int, NodeStats]] = []
+        waiting: list[tuple[int | None, tuple[int, ...]]] = [(None, ())]
+        while waiting:
+            parent, path = waiting.pop()
+            if not self.has(path):
+                continue
+            node, number = self.node_after(path), len(found)
+            found.append((parent, path[-1] if path else 0, node))
+            waiting += [(number, (*path, edge.action)) for edge in node.edges if edge.N]
+        return found
+
     def __reduce__(self) -> tuple[object, ...]:
         if self.is_current() and not self.is_copy:
             self._read_top()

@@ -8,7 +8,7 @@ The first line is `sylvan-analysis 1 ` and the SHA-256 of the rest in hexadecima
 Python file is loaded only if the reader names it too.
 
 The file has the most visited nodes, whole: all edges with all statistics. It does not have the
-network, and the tree cannot be put back into a search, which starts anew.
+network. `Search.resume` goes on with the search.
 """
 
 import hashlib

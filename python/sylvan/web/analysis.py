@@ -17,10 +17,8 @@ import time
 from sylvan.errors import ConfigError, SearchStateError, SnapshotError
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.protocol import name_of, preferred_batch_of
-from sylvan.games import Chess
 from sylvan.planning import Forest, SearchResult
 from sylvan.planning.roots import checked_root, is_view, seen_by_mover, shown_to
-from sylvan.players.score import Score
 from sylvan.views.analysis_file import SUFFIX, pack, unpack
 from sylvan.web import protocol as p
 from sylvan.web.boards import end_of, mover
@@ -29,7 +27,7 @@ from sylvan.web.found import Found
 from sylvan.web.line import Line
 from sylvan.web.looking import looked
 from sylvan.web.rows import MoveRows, TreeRows
-from sylvan.web.settings import read_settings
+from sylvan.web.settings import SHOWN, read_settings
 from sylvan.web.slow import SlowMotion
 from sylvan.web.worker import Send, Worker
 
@@ -122,7 +120,8 @@ class Analysis(Worker[p.Request]):
             case p.Slow():
                 self._slow()
             case p.Look():
-                self._send(looked(self._need_line(), self._forest, self._evaluator, request))
+                found = Found.of(self._forest, self._shown)
+                self._send(looked(self._need_line(), found, self._evaluator, request))
             case p.Show():
                 self._show = request
                 if self._line is not None:
@@ -239,8 +238,31 @@ class Analysis(Worker[p.Request]):
         self._line = line
         self._forget()
         self._shown = analysis.result
-        self._ended = "From a file: a search starts anew."
+        self._adopt(analysis.result)
+        self._ended = "From a file: Start goes on with its search."
+        if not self._goes_on():
+            name = analysis.result.evaluator
+            self._ended = f"From a file, searched with {name}: Start begins anew with another."
         self._moved()
+
+    def _adopt(self, result: SearchResult) -> None:
+        """Take the settings of a loaded analysis, and its network if there is one of that name."""
+        saved = result.config.model_dump(exclude_unset=True, mode="json")
+        given = {name: value for name, value in saved.items() if name in SHOWN}
+        if given.get("simulations") == ENDLESS:
+            del given["simulations"]
+        self._config, self._given = read_settings(given, self._desk.memory), given
+        if result.evaluator in self._desk.hello().evaluators:
+            self._loaded = self._desk.evaluator(result.evaluator)
+            self._evaluator_name = result.evaluator
+
+    def _goes_on(self) -> bool:
+        """Whether a search would go on with the loaded one: it has the same evaluator."""
+        if self._shown is None:
+            return False
+        root = checked_root(seen_by_mover(self._need_line().state), self._config)
+        evaluator = self._desk.evaluator_for(root, self._evaluator_name, self._loaded)
+        return name_of(evaluator) == self._shown.evaluator
 
     # --- the search -------------------------------------------------------------------------------
 
@@ -252,10 +274,13 @@ class Analysis(Worker[p.Request]):
                 raise SearchStateError(f"{over} There is nothing to search.")
             if mover(line.state) is None:
                 raise SearchStateError("Chance moves next: choose an outcome from the list first.")
-            self._forest, self._evaluator = self._plant(line, line.ply)
+            forest, evaluator = self._plant(line, line.ply)
             if self._shown is not None:
+                if name_of(evaluator) == self._shown.evaluator:
+                    forest.restore(0, self._shown.tree)
                 self._shown, self._ended = None, None
                 self._forget_rows()
+            self._forest, self._evaluator = forest, evaluator
         return self._forest, self._evaluator
 
     def _plant(self, line: Line, ply: int) -> tuple[Forest, Evaluator]:
@@ -368,22 +393,11 @@ class Analysis(Worker[p.Request]):
         if with_nodes:
             opened = {tuple(path) for path in self._show.opened}
             nodes, gone = self._nodes.changes(tree, self._show.nodes, opened)
-        value = root.values[root.seat or 0]
         line.values[line.ply] = root.values[0]
         return state.model_copy(
             update={
-                "simulations": root.N - 1,
+                **found.figures(),
                 "evaluator": found.evaluator or state.evaluator,
-                "per_second": found.simulations / max(found.seconds, 1e-9),
-                "nodes": found.nodes,
-                "bytes": found.bytes,
-                "depth": found.depth,
-                "value": value,
-                "values": list(root.values),
-                "wdl": list(Score(value).wdl) if isinstance(line.state, Chess) else None,
-                "proven": root.proven is not None,
-                "best": tree.best,
-                "pv": tree.line_after(()),
                 "moves": self._moves.changes(tree),
                 "nodes_changed": nodes,
                 "nodes_gone": gone,

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from sylvan.games import Chess
 from sylvan.planning import Forest, SearchResult
 from sylvan.planning.tree import TreeView
+from sylvan.players.score import Score
+
+if TYPE_CHECKING:
+    from sylvan._native import NodeStats
 
 __all__ = ["Found"]
 
@@ -33,3 +39,25 @@ class Found:
             return None
         facts = shown.simulations, shown.seconds, shown.nodes, shown.bytes, shown.depth
         return cls(shown.tree, *facts, shown.evaluator)
+
+    def node(self, path: tuple[int, ...]) -> NodeStats | None:
+        """The node after a path, if the tree has it."""
+        return self.tree.known(path) if self.tree.is_copy else self.tree.read(path)
+
+    def figures(self) -> dict[str, Any]:
+        """The fields of a `Search` message that are about the root."""
+        root = self.tree.root
+        value = root.values[root.seat or 0]
+        return {
+            "simulations": root.N - 1,
+            "per_second": self.simulations / max(self.seconds, 1e-9),
+            "nodes": self.nodes,
+            "bytes": self.bytes,
+            "depth": self.depth,
+            "value": value,
+            "values": list(root.values),
+            "wdl": list(Score(value).wdl) if isinstance(self.tree.game, Chess) else None,
+            "proven": root.proven is not None,
+            "best": self.tree.best,
+            "pv": self.tree.line_after(()),
+        }

@@ -8,6 +8,7 @@ from sylvan.games import Game
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import as_root, is_view, seen_by_mover, shown_to
 from sylvan.web.boards import actions_of, board_of, mover
+from sylvan.web.found import Found
 from sylvan.web.line import Line
 from sylvan.web.protocol import Considered, Details, Look, Looked
 from sylvan.web.rows import labels_of
@@ -19,8 +20,8 @@ EDGES = 12
 """Edges of a node that are shown."""
 
 
-def looked(line: Line, forest: Forest | None, evaluator: Evaluator | None, request: Look) -> Looked:
-    """The answer to `request`.
+def looked(line: Line, found: Found | None, evaluator: Evaluator | None, request: Look) -> Looked:
+    """The answer to `request`; without an evaluator, nodes have no opinion of a network.
 
     :raises SearchStateError: the path has a move that is not legal.
     """
@@ -33,8 +34,8 @@ def looked(line: Line, forest: Forest | None, evaluator: Evaluator | None, reque
         after.apply(action)
     last = request.path[-1] if request.path else line.last
     details = None
-    if request.details and forest is not None and evaluator is not None:
-        details = _details(forest, evaluator, request.path, after)
+    if request.details and found is not None:
+        details = _details(found, evaluator, request.path, after)
     return Looked(
         path=request.path,
         labels=labels_of(root, request.path),
@@ -43,13 +44,15 @@ def looked(line: Line, forest: Forest | None, evaluator: Evaluator | None, reque
     )
 
 
-def _details(forest: Forest, evaluator: Evaluator, path: list[int], state: Game) -> Details | None:
-    node = forest.tree().read(tuple(path))
+def _details(
+    found: Found, evaluator: Evaluator | None, path: list[int], state: Game
+) -> Details | None:
+    node = found.node(tuple(path))
     if node is None:
         return None
     names = {info.action: info.label for info in actions_of(state)}
     edges = sorted(node.edges, key=lambda edge: (-edge.N, -edge.P))[:EDGES]
-    values, priors = _opinion(evaluator, state, names)
+    values, priors = (None, []) if evaluator is None else _opinion(evaluator, state, names)
     return Details(
         N=node.N,
         values=[float(w) / node.N for w in node.W] if node.N else None,

@@ -120,6 +120,11 @@ class TreeRows:
         self._labels: dict[Path, str] = {(): ""}
         self._sent: dict[int, NodeRow] = {}
 
+    @property
+    def sent(self) -> list[NodeRow]:
+        """The rows last sent, parents first."""
+        return list(self._sent.values())
+
     def changes(
         self, tree: TreeView, most: int, opened: Iterable[Path]
     ) -> tuple[list[NodeRow], list[int]]:
@@ -142,7 +147,7 @@ class TreeRows:
         ]
         while heap and len(rows) < most:
             *_, path, edge, chooser = heapq.heappop(heap)
-            node = tree.read(path) if not tree.is_copy else tree.known(path)
+            node = tree.known(path) if tree.is_copy else tree.read(path)
             if node is None:
                 continue  # dropped to save memory, or not in the file
             rows.append(self._row(tree, path, edge, node, chooser))

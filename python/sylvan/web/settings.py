@@ -8,7 +8,7 @@ from sylvan.errors import ConfigError
 from sylvan.planning import SearchConfig
 from sylvan.web.protocol import Setting, SettingInfo
 
-__all__ = ["panel", "read_settings"]
+__all__ = ["SHOWN", "panel", "read_settings"]
 
 SHOWN = (
     "simulations", "selection", "c_puct", "c_base", "c_factor", "c_uct", "fpu", "fpu_reduction",

@@ -1,5 +1,5 @@
 //! Every step cached by a backup equals the selection rule's choice, and every link leads to its
-//! child, after any operation on the tree.
+//! child, after any operation on the tree; also in a tree that was restored.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,6 +11,7 @@ use crate::memory::family::Link;
 use crate::memory::node::NodeId;
 use crate::search::forest::{Forest, Timing};
 use crate::search::playouts::HashRandom;
+use crate::search::restore::SavedNode;
 use crate::search::selection::Choice;
 use crate::search::tree::Search;
 
@@ -162,4 +163,54 @@ fn cached_steps_equal_the_selection_rule() {
         }
         assert!(cached > LEAST_CACHED, "{cached} steps cached");
     }
+}
+
+/// All nodes of a tree, parents first.
+fn saved(forest: &mut Forest<Nim, Duel>) -> Vec<SavedNode> {
+    let mut nodes: Vec<SavedNode> = Vec::new();
+    let mut waiting = vec![(None, Vec::<Action>::new())];
+    while let Some((parent, path)) = waiting.pop() {
+        let Ok(stats) = forest.search(0).node_stats(&path);
+        let stats = stats.unwrap();
+        for edge in stats.edges.iter().filter(|edge| edge.visits > 0) {
+            let below = [&path[..], &[edge.action]].concat();
+            waiting.push((Some(nodes.len()), below));
+        }
+        let from = parent.zip(path.last().copied());
+        nodes.push(SavedNode { from, stats });
+    }
+    nodes
+}
+
+#[test]
+fn a_restored_tree_has_right_links_and_goes_on_as_the_original() {
+    let asked = AtomicBool::new(false);
+    let timing = Timing {
+        deadline: None,
+        pause: None,
+        asked: &asked,
+    };
+    let limits = Limits {
+        simulations: Some(SIMULATIONS),
+        ..Limits::default()
+    };
+    let config = Config {
+        limits,
+        ..Config::default()
+    };
+    let forest =
+        || Forest::<_, Duel>::new(vec![Nim::new(60)], Nim::new(60).rules(), config.clone());
+    let (mut grown, mut restored) = (forest(), forest());
+    assert!(grown.run(&HashRandom, &timing).is_ok());
+    let nodes = saved(&mut grown);
+    assert!(restored.restore(0, &nodes).is_ok());
+    check_tree(&mut restored);
+    assert_eq!(restored.tree(0).nodes, nodes.len() as u64);
+    assert_eq!(restored.tree(0).bytes, grown.tree(0).bytes);
+    for forest in [&mut grown, &mut restored] {
+        forest.begin(false, |_| None);
+        assert!(forest.run(&HashRandom, &timing).is_ok());
+        assert!(check_tree(forest) > LEAST_CACHED);
+    }
+    assert_eq!(restored.search(0).signature(), grown.search(0).signature());
 }
