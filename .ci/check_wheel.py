@@ -26,7 +26,8 @@ CARRIED = [
     "py.typed",
     "_native.pyi",
     "_native.abi3.so",
-    *(f"web/static/{name}" for name in ("index.html", "app.js", "app.css", "icon.svg")),
+    *(f"web/static/app.{kind}" for kind in ("css", "js")),
+    *(f"web/static/{name}" for name in ("index.html", "icon.svg", "widget.js")),
     *(f"nets/{game}.onnx" for game in ("blob", "chess", "connect4", "tictactoe")),
     *(f"games/data/connect_four_{level}.txt" for level in ("easy", "medium", "hard")),
 ]

@@ -6,10 +6,11 @@
 True
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sylvan import errors, moved
+from sylvan import errors, moved, registry
 from sylvan._native import Rng, __version__
 from sylvan.games.game import Game
 from sylvan.planning import (
@@ -26,6 +27,9 @@ from sylvan.planning.display import set_views
 if TYPE_CHECKING:
     from sylvan import reference, testing
     from sylvan.runs.agent import load
+
+    play: Callable[..., Any]
+    watch: Callable[..., Any]
 
 __all__ = [
     "Forest",
@@ -44,6 +48,9 @@ __all__ = [
     "testing",
 ]
 
+WIDGETS = ("play", "watch")
+"""Names that need the extra `notebook`; so they are not in `__all__`."""
+
 moved.install()
 
 # Import the views when a result is first displayed.
@@ -58,8 +65,10 @@ def __getattr__(name: str) -> Any:
         return import_module("sylvan.testing")
     if name == "load":
         return import_module("sylvan.runs.agent").load
+    if name in WIDGETS:
+        return registry.find("widgets", name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "evaluators", "games", "planning"})
+    return sorted({*__all__, *WIDGETS, "evaluators", "games", "planning"})

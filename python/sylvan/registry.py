@@ -12,6 +12,7 @@ first use. Worker processes read the same declarations.
 | `sylvan.players` | a kind of player | a `PlayerKind` (`sylvan.players.specs`) |
 | `sylvan.yardsticks` | a game's name | a `Yardsticks` (`sylvan.ratings.yardsticks`) |
 | `sylvan.lessons` | a game's name | a `Lesson` (`sylvan.learning.pretrain`) |
+| `sylvan.widgets` | `result`, `play`, `watch` | a function that makes a widget for a notebook |
 | `sylvan.loggers` | a logger's name | a `Logger` (`sylvan.runs.logger`); called without arguments |
 """
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["find", "load", "names"]
 
-GROUPS = ("games", "evaluators", "networks", "players", "yardsticks", "lessons", "loggers")
+GROUPS = (
+    "games", "evaluators", "networks", "players", "yardsticks", "lessons", "loggers", "widgets",
+)  # fmt: skip
 
 
 @cache

@@ -7,6 +7,7 @@ pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytest.importorskip("websockets", reason="the extra `web` is not installed")
 
 from sylvan.web.app import STATIC
+from tests.web.browser import browser  # noqa: F401
 from tests.web.serving import Page, served
 
 

@@ -4,11 +4,8 @@ With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictur
 """
 
 import gzip
-import os
 import re
-import shutil
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,36 +17,12 @@ from sylvan.runs.metrics import Metrics
 from sylvan.runs.run import Run
 from sylvan.web.desk import Desk
 from tests.replay.random_records import random_record
+from tests.web.browser import PHONE, WIDE, picture
 from tests.web.serving import served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("chromium is not installed", allow_module_level=True)
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
-PICTURES = Path(os.environ.get("SYLVAN_PICTURES", ROOT / "out" / "web"))
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDE, PHONE = {"width": 1360, "height": 860}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -82,11 +55,6 @@ def visit(browser, address):
     for context in contexts:
         context.close()
     assert faults == [] and elsewhere == []
-
-
-def picture(page, name, **options):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png", **options)
 
 
 def count(page, pattern=r"([\d,]+) simulations"):
@@ -283,6 +251,8 @@ def test_an_analysis_is_saved_and_loaded(visit, tmp_path):
     other.wait_for_selector(".verdict:has-text('From a file')")
     assert other.inner_text(".moves tbody") == shown
     other.wait_for_selector(".status:has-text('Yellow to move')")
+    other.click("text=+100")  # the search goes on
+    until(other, 200)
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import { type Place, readPlace, writePlace } from "./address";
 import { BoardPane, rangeOf, seatName } from "./boardpane";
 import { button, el } from "./dom";
-import { MoveTable, wdlBar } from "./moves";
+import { MoveTable } from "./moves";
 import type { Hello, Message, Position, Request, Search, Simulation } from "./protocol";
 import { type Settings, SettingsPanel } from "./settings";
 import { SlowMotion } from "./slow";
 import { TreePane } from "./treepane";
-import { bytes, count, signed } from "./words";
+import { speedOf, verdictOf } from "./verdict";
 
 const SWEEP = 200;
 
@@ -187,24 +187,7 @@ export class Analyse {
     this.start.classList.toggle("running", message.running);
     document.body.dataset.running = String(message.running);
     this.speed.textContent = speedOf(message);
-    this.verdict.replaceChildren(...this.verdictOf(message, position));
-  }
-
-  private verdictOf(message: Search, position: Position): (Node | string)[] {
-    if (message.value === null) return [message.ended ?? "Press Start, or space, to search."];
-    const best = this.table.sorted[0];
-    const who = seatName(position, message.seat ?? 0);
-    const value = best?.score ?? signed(message.value, 3);
-    const parts: (Node | string)[] = [
-      el("strong", {}, best?.label ?? ""),
-      ` ${value}${message.proven ? " (proven)" : ""} for ${who}`,
-    ];
-    if (message.wdl) parts.push(wdlBar(message.wdl));
-    if (message.values && message.values.length > 2) {
-      parts.push(` · by seat ${message.values.map((value) => signed(value)).join(" ")}`);
-    }
-    if (message.ended) parts.push(` · ${message.ended}`);
-    return parts;
+    this.verdict.replaceChildren(...verdictOf(message, position, this.table.sorted[0]));
   }
 
   // --- slow motion -------------------------------------------------------------------------------
@@ -358,19 +341,6 @@ function placeOf(position: Position): Place {
     moves: position.plies.map((ply) => ply.action),
     ply: position.ply,
   };
-}
-
-function speedOf(message: Search): string {
-  const parts = message.evaluator === "default" ? [] : [message.evaluator];
-  if (message.simulations) {
-    parts.push(
-      `${count(message.simulations)} simulations`,
-      `${count(Math.round(message.per_second))}/s`,
-      `depth ${message.depth}`,
-      `${count(message.nodes)} nodes, ${bytes(message.bytes)}`,
-    );
-  }
-  return parts.join(" · ");
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -147,7 +147,9 @@ export class TreePane {
       ),
       el("p", {}, node ? described(node) : `${looked.details.N} visits`),
       el("p", {}, this.valuesOf("search", looked.details.values)),
-      el("p", {}, this.valuesOf("network alone", looked.details.raw_values)),
+      ...(looked.details.raw_values
+        ? [el("p", {}, this.valuesOf("network alone", looked.details.raw_values))]
+        : []),
       opinions(looked.details),
     );
   }
@@ -170,10 +172,10 @@ function opinions(details: Details): HTMLElement {
       el("td", { class: "number" }, String(edge.N)),
       el("td", { class: "number" }, signed(edge.Q, 3)),
       el("td", { class: "number" }, percent(edge.P)),
-      el("td", { class: "number" }, percent(raw.get(edge.action) ?? null)),
+      raw.size > 0 && el("td", { class: "number" }, percent(raw.get(edge.action) ?? null)),
     ),
   );
-  const heads = ["Move", "N", "Q", "P", "network"].map((name) =>
+  const heads = ["Move", "N", "Q", "P", ...(raw.size ? ["network"] : [])].map((name) =>
     el("th", { class: name === "Move" ? "" : "number" }, name),
   );
   return el(

@@ -1,4 +1,4 @@
-"""How results are displayed: `sylvan.views`, a higher room, registers itself here."""
+"""How results are displayed: `sylvan.views` registers itself here, widgets are an entry point."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from sylvan import registry
 from sylvan.errors import SearchStateError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from sylvan.planning.result import SearchResult
 
-__all__ = ["Views", "set_views", "views"]
+__all__ = ["Views", "set_views", "views", "widget"]
 
 
 class Views(Protocol):
@@ -49,3 +50,8 @@ def views() -> Views:
     if _load is None:
         raise SearchStateError("No views are loaded: import sylvan, not only sylvan.planning.")
     return cast(Views, _load())
+
+
+def widget(result: SearchResult) -> Any:
+    """A result as a widget for a notebook."""
+    return registry.find("widgets", "result")(result)

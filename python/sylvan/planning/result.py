@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.planning.display import views
+from sylvan.planning.display import views, widget
 from sylvan.planning.roots import as_root
 from sylvan.planning.tree import TreeView, label
 
@@ -163,12 +163,19 @@ class SearchResult:
 
     @classmethod
     def load(cls, path: str | PathLike[str], game: str | None = None) -> SearchResult:
-        """Read a `.sylvan` file: the result with the top of its tree; a search starts anew.
+        """Read a `.sylvan` file: the result with the top of its tree; `Search.resume` goes on.
 
         :param game: the game that it is of; needed for a game that is a Python file.
         :raises SnapshotError: the file is damaged, or of another game.
         """
         return views().load(path, game)
+
+    def widget(self) -> Any:
+        """The result to touch, in a notebook: board, table and tree. It stays in the notebook.
+
+        :raises MissingExtra: anywidget is not installed (the extra `notebook`).
+        """
+        return widget(self)
 
     def __rich__(self) -> RenderableType:
         return views().table(self)

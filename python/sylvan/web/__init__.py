@@ -15,8 +15,8 @@ In the order in which data flows:
 `settings`    the settings of a search, for the page's panel
 `rows`        the rows of the table and of the tree, and which of them changed
 `slow`        one simulation, step by step
-`looking`     the position after a path, and what is known of its node
 `found`       what a running search, or an analysis from a file, has found so far
+`looking`     the position after a path, and what is known of its node
 `desk`        what the server offers every page
 `worker`      a thread that does what a page asks, one request after another
 `runs`        the runs that pages may watch and play against
@@ -32,6 +32,8 @@ In the order in which data flows:
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket
 `server`      start it
+`widgets`     the same parts in a notebook
 
-It needs the extra `web` (Starlette, uvicorn, websockets).
+The server needs the extra `web` (Starlette, uvicorn, websockets), the widgets the extra `notebook`
+(anywidget).
 """

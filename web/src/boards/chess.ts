@@ -16,6 +16,7 @@ export class ChessView implements BoardView {
   private readonly ground: Api;
   private board: ChessBoard | null = null;
   private asking: HTMLElement | null = null;
+  private arrows: DrawShape[] = [];
 
   constructor(private readonly play: (action: number) => void) {
     const inner = el("div");
@@ -29,7 +30,9 @@ export class ChessView implements BoardView {
       premovable: { enabled: false },
     });
     new ResizeObserver(() => {
-      if (this.root.clientWidth) this.ground.redrawAll();
+      if (!this.root.clientWidth) return;
+      this.ground.redrawAll();
+      this.drawArrows();
     }).observe(this.root);
   }
 
@@ -62,7 +65,15 @@ export class ChessView implements BoardView {
         modifiers: { lineWidth: 3 + Math.round((11 * move.N) / most) },
       });
     }
-    this.ground.setAutoShapes(shapes.reverse());
+    this.arrows = shapes.reverse();
+    this.drawArrows();
+  }
+
+  /** Draw the arrows, unless the board has no place yet: its size would be wrong. */
+  private drawArrows(): void {
+    if (!this.root.clientWidth) return;
+    this.ground.state.dom.bounds.clear();
+    this.ground.setAutoShapes(this.arrows);
   }
 
   flip(): void {

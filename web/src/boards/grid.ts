@@ -32,7 +32,8 @@ export class GridView implements BoardView {
   private draw(): void {
     const board = this.shown?.board;
     if (!this.shown || board?.kind !== "grid") return;
-    const focused = (document.activeElement as HTMLElement | null)?.dataset.action;
+    const home = this.root.getRootNode() as Document | ShadowRoot;
+    const focused = (home.activeElement as HTMLElement | null)?.dataset.action;
     const legal = new Map(this.shown.actions.map((info) => [info.action, info.label]));
     const frame = el("div", { class: board.drop ? "grid drop" : "grid" });
     frame.style.setProperty("--columns", String(board.columns));

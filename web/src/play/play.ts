@@ -27,10 +27,12 @@ export class Play {
   private readonly fold = el("details", { class: "newgamefold", open: true });
   private readonly copilot: Copilot;
 
-  /** `analyse` opens a game in the other view. */
+  /** `analyse` opens a game in the other view, if there is one; `keys` are those of the page, or in a
+   * notebook of the cell, where the address and the storage are not ours. */
   constructor(
     private readonly send: (request: Request) => void,
-    private readonly analyse: (request: Request) => void,
+    private readonly analyse: ((request: Request) => void) | null,
+    private readonly keys: EventTarget = document,
   ) {
     this.form = new GameForm((request) => {
       this.advice.replaceChildren();
@@ -76,12 +78,13 @@ export class Play {
     this.seats.root.hidden = true;
     this.said.hidden = true;
     this.status.textContent = "Choose a game and who plays.";
-    document.addEventListener("keydown", (event) => this.key(event));
+    keys.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
   }
 
   /** The server is there: ask for its games, and come back to the table in the address. */
   open(): boolean {
     this.send({ type: "list_offers" });
+    if (this.keys !== document) return false;
     const code = new URLSearchParams(location.search).get("table");
     if (code) this.send({ type: "join", code, token: tokenOf(code) });
     return code !== null;
@@ -111,8 +114,10 @@ export class Play {
   private show(table: Table): void {
     const isNew = table.code !== this.table?.code || table.board.kind !== this.kind;
     if (table.code !== this.table?.code || table.token !== this.table.token) {
-      keepToken(table.code, table.token);
-      history.replaceState(null, "", `?table=${table.code}${location.hash}`);
+      if (this.keys === document) {
+        keepToken(table.code, table.token);
+        history.replaceState(null, "", `?table=${table.code}${location.hash}`);
+      }
       this.fold.open = false;
     }
     this.table = table;
@@ -191,8 +196,10 @@ export class Play {
     if (!table) return;
     const isBlob = table.board.kind === "blob";
     const moves = table.said.map((ply) => ply.action);
-    const open = (ply: number) => this.analyse({ type: "open", game: table.game, moves, ply });
-    this.advice.replaceChildren(...review(message.decisions, isBlob, isBlob ? null : open));
+    const { analyse } = this;
+    const open = (ply: number) => analyse?.({ type: "open", game: table.game, moves, ply });
+    const opens = analyse !== null && !isBlob;
+    this.advice.replaceChildren(...review(message.decisions, isBlob, opens ? open : null));
     if (isBlob) return;
     const spans = [...this.said.children];
     for (const { ply, mark, best } of message.decisions) {

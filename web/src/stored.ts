@@ -1,0 +1,72 @@
+// A search that has ended, to look at: board, table and tree, without a search to start.
+
+import { BoardPane, rangeOf, seatName } from "./boardpane";
+import { el } from "./dom";
+import { MoveTable } from "./moves";
+import type { Looked, Message, Position, Request, Search } from "./protocol";
+import { TreePane } from "./treepane";
+import { speedOf, verdictOf } from "./verdict";
+
+const nothing = () => {};
+
+export class Stored {
+  readonly root = el("main", { class: "analyse stored" });
+  private readonly board: BoardPane;
+  private readonly table: MoveTable;
+  private readonly tree: TreePane;
+  private readonly verdict = el("p", { class: "verdict" });
+  private readonly speed = el("p", { class: "speed", aria: { label: "Speed" } });
+  /** Positions that came with the search, or were asked for before. */
+  private readonly known = new Map<string, Looked>();
+  private wanted: string | null = null;
+
+  constructor(private readonly send: (request: Request) => void) {
+    this.board = new BoardPane({ play: nothing, go: nothing, open: nothing, sweep: nothing });
+    this.table = new MoveTable({ play: nothing, preview: (line) => this.look(line) });
+    this.tree = new TreePane({
+      look: (path) => this.look(path),
+      wanted: () => send({ type: "show", nodes: this.tree.nodes, opened: this.tree.opened }),
+    });
+    this.root.append(
+      this.board.root,
+      el("section", { class: "engine" }, this.verdict, this.speed, this.table.root),
+      this.tree.root,
+    );
+  }
+
+  hear(message: Message): void {
+    if (message.type === "position") {
+      this.board.show(message);
+      this.tree.seats = message.seats.map((_, seat) => seatName(message, seat));
+    } else if (message.type === "search" && this.board.position) {
+      this.searched(message, this.board.position);
+    } else if (message.type === "looked") {
+      this.known.set(message.path.join(), message);
+      if (message.path.join() === this.wanted) this.show(message);
+    }
+  }
+
+  private searched(search: Search, position: Position): void {
+    this.table.apply(search.moves);
+    const range = rangeOf(position, search.values);
+    this.tree.apply(search.nodes_changed, search.nodes_gone, search.pv, range);
+    this.board.value(search.values, search.graph);
+    this.board.mark(this.table.sorted);
+    this.verdict.replaceChildren(...verdictOf(search, position, this.table.sorted[0]));
+    this.speed.textContent = speedOf(search);
+  }
+
+  /** Show the position after a line, and its node; null: the position itself. */
+  private look(path: number[] | null): void {
+    this.wanted = path?.join() ?? null;
+    const known = path && this.known.get(path.join());
+    if (known) this.show(known);
+    else if (path) this.send({ type: "look", path, details: true });
+    else this.board.look(null);
+  }
+
+  private show(looked: Looked): void {
+    this.tree.show(looked);
+    this.board.look(looked);
+  }
+}
