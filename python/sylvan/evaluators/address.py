@@ -6,7 +6,6 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sylvan.errors import ConfigError
 from sylvan.evaluators.loading import PREFIX
@@ -64,14 +63,14 @@ class Address:
         return socket.socket(socket.AF_UNIX)
 
     @property
-    def target(self) -> Any:
-        """What `connect` and `bind` take."""
+    def target(self) -> str | tuple[str, int]:
+        """The argument of `connect` and `bind`."""
         return self.path or ("127.0.0.1", self.port)
 
     def connect(self) -> socket.socket:
         """Connect to a server.
 
-        :raises OSError: nobody listens.
+        :raises OSError: no server listens.
         """
         connection = self.open()
         try:

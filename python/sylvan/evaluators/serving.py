@@ -4,10 +4,10 @@
         ...  # other processes: sylvan.Search("socket:/tmp/network.sock")
 
 Every client has a thread that reads its questions, checks them and sends the answers. One thread
-evaluates: it takes all questions that wait, whoever asked, as one batch; while it works, the next
-ones gather. A question that is malformed, or that the network refuses, is answered with a sentence
-and concerns nobody else; so does a client that disappears, stops in the middle of a message, or
-does not read its answers.
+evaluates: it takes all waiting questions, of all clients, as one batch; more questions arrive while
+it works. A question that is malformed, or that the network refuses, is answered with a sentence.
+Other clients are not affected by that, nor by a client that disappears, stops in the middle of a
+message, or does not read its answers.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Agent:
 
     def act(
         self,
-        observation: Any,
+        observation: object,
         legal_actions: Sequence[int] | None = None,
         *,
         seat: int = 0,
@@ -77,7 +77,7 @@ class Agent:
 
     def plan(
         self,
-        observation: Any,
+        observation: object,
         legal_actions: Sequence[int] | None = None,
         *,
         seat: int = 0,
@@ -196,7 +196,7 @@ def _conversions(
         see: Callable[[Any], NDArray[Any]] = game.see
         return see, game.first_action
 
-    def checked_array(observation: Any) -> NDArray[np.float32]:
+    def checked_array(observation: object) -> NDArray[np.float32]:
         array = np.array(observation, np.float32, ndmin=1)
         if array.shape != shape:
             raise ConfigError(

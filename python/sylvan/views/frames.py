@@ -8,13 +8,16 @@ import subprocess
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, MissingExtra
 from sylvan.files import rename, sync_file, write_bytes
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 __all__ = ["save_frames"]
 
@@ -45,15 +48,15 @@ def save_frames(path: str | PathLike[str], frames: Sequence[Frame], per_second: 
         )
 
 
-def _image(frame: Frame) -> Any:
+def _image(frame: Frame) -> Image:
     try:
-        from PIL import Image
+        from PIL.Image import fromarray
     except ImportError:
         raise MissingExtra.named("Images of episodes need Pillow", "gym") from None
-    return Image.fromarray(np.ascontiguousarray(frame, np.uint8))
+    return fromarray(np.ascontiguousarray(frame, np.uint8))
 
 
-def _encoded(image: Any, kind: str, **how: Any) -> bytes:
+def _encoded(image: Image, kind: str, **how: Any) -> bytes:
     file = io.BytesIO()
     image.save(file, format=kind, **how)
     return file.getvalue()

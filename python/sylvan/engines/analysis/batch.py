@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan.engines.analysis import schema
 from sylvan.engines.analysis.schema import Report
@@ -38,7 +38,7 @@ class Task:
     """Whether it was finally reported or cancelled."""
 
     @property
-    def batch(self) -> tuple[Any, ...]:
+    def batch(self) -> tuple[object, ...]:
         """Key that the positions of a batch share."""
         return self.query.priority, self.query.seconds, self.config
 
