@@ -344,7 +344,7 @@ def test_a_setting_has_an_effect_at_once(page):
     wide = page.searched(200)
     configured(page, c_puct=0.0, fpu="loss", leaves_in_flight=1)
     page.wait(Position)
-    narrow = page.searched(200)
+    narrow = page.wait(Search, running=False, simulations=200)  # at once, as many as before
     assert max(row.N for row in narrow.moves) > max(row.N for row in wide.moves)
 
 

@@ -126,6 +126,65 @@ def test_a_line_is_shown_while_the_mouse_is_over_it(visit):
     page.wait_for_selector(".status:has-text('Black to move')")
 
 
+def test_a_line_is_played_move_by_move(visit):
+    page = visit()
+    page.click("text=+100")
+    until(page, 100)
+    page.hover(".moves tbody tr:first-child")
+    seen = set()
+    for _ in range(40):
+        seen.add(page.inner_text(".status"))
+        page.wait_for_timeout(50)
+    lengths = {len(said.split()) for said in seen if said.startswith("After")}
+    assert {2, 3} <= lengths  # After d4, After d4 Nf6, ...
+
+
+def test_the_best_line_is_followed_until_a_person_moves_the_tree(visit):
+    page = visit("#game=connect4")
+    page.click("text=+100")
+    until(page, 100)
+    page.keyboard.press("b")
+    box = page.locator("canvas").bounding_box()
+    following = ".toolbar input[type=checkbox]:checked"
+    page.wait_for_selector(following)
+    picture(page, "web-follow")
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -200)
+    page.wait_for_selector(following, state="detached")
+
+
+def test_two_searches_are_compared(visit):
+    page = visit()
+    page.keyboard.press("d")
+    page.wait_for_selector(".compare .speedline option", state="attached")
+    page.click("text=Settings of the second")
+    page.fill("#second-c_puct", "0")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".setting.changed:has(#second-c_puct)")
+    page.click("text=Settings of the second")
+    page.click("text=Start")
+    page.wait_for_selector(".versus tr.differs")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.treecanvas')].every(e => e.dataset.nodes === '60')"
+    )
+    page.click("text=Stop")
+    page.wait_for_selector("button.main:has-text('Start')")
+    assert re.search("[▲▼]", page.inner_text(".versus tr.differs"))
+    bests = page.inner_text(".versus tbody")
+    assert "①" in bests and "②" in bests
+    assert page.locator(".speed").count() == 2
+    picture(page, "web-compare")
+    # Both follow the game.
+    page.click(".versus tbody button >> nth=0")
+    page.wait_for_selector(".status:has-text('Black to move')")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.verdict')]"
+        ".every(e => /for Black|Press/.test(e.innerText))"
+    )
+    page.click("text=Compare")
+    assert not page.is_visible(".compare")
+
+
 def test_a_pawn_is_promoted(visit):
     page = visit()
     page.fill("textarea", "8/P6k/8/8/8/8/8/K7 w - - 0 1")

@@ -2,7 +2,9 @@
 
 import { type Place, readPlace, writePlace } from "./address";
 import { BoardPane, rangeOf, seatName } from "./boardpane";
+import { Compare } from "./compare";
 import { button, el } from "./dom";
+import { LinePlayer } from "./lineplayer";
 import { MoveTable } from "./moves";
 import type { Hello, Message, Position, Request, Search, Simulation } from "./protocol";
 import { type Settings, SettingsPanel } from "./settings";
@@ -17,6 +19,7 @@ export class Analyse {
   private readonly board: BoardPane;
   private readonly table: MoveTable;
   private readonly tree: TreePane;
+  private readonly compare: Compare;
   private readonly slow: SlowMotion;
   private readonly panel: SettingsPanel;
   private hello: Hello | null = null;
@@ -25,7 +28,7 @@ export class Analyse {
   private held: Search[] = [];
   private settings: Settings = {};
   private wasRunning = false;
-  private previewed = "";
+  private readonly line = new LinePlayer((path) => this.send({ type: "look", path }));
   private readonly evaluator = el("select", { aria: { label: "Network" } });
   private readonly speed = el("p", { class: "speed", aria: { label: "Speed" } });
   private readonly verdict = el("p", { class: "verdict" });
@@ -36,6 +39,11 @@ export class Analyse {
     "main",
   );
   private readonly watch = button("Slow", "Watch each simulation (s)", () => this.toggleSlow());
+  private readonly versus = button(
+    "Compare",
+    "Search with another network or other settings beside this one (d)",
+    () => this.toggleCompare(),
+  );
   private readonly settingsBox: HTMLDetailsElement;
 
   constructor(private readonly send: (request: Request) => void) {
@@ -53,6 +61,7 @@ export class Analyse {
       look: (path) => send({ type: "look", path, details: true }),
       wanted: () => this.want(),
     });
+    this.compare = new Compare(this.tree, (action) => this.play(action));
     this.slow = new SlowMotion((seat) => seatName(this.board.position, seat), {
       light: (path, phase) => this.light(path, phase),
       done: () => this.shown(),
@@ -92,7 +101,8 @@ export class Analyse {
         button("+100", "A hundred simulations (2)", () => this.run(100)),
         this.watch,
         pace,
-        button("Clear", "Drop the tree and start anew (c)", () => this.send({ type: "restart" })),
+        button("Clear", "Drop the tree and start anew (c)", () => this.both({ type: "restart" })),
+        this.versus,
         button("Save", "Save the analysis to a file", () => this.send({ type: "save" })),
         button("Load", "Open an analysis, a PGN or a FEN from a file", () => this.pick()),
       ),
@@ -101,6 +111,7 @@ export class Analyse {
       this.slow.root,
       this.table.root,
       this.settingsBox,
+      this.compare.root,
     );
   }
 
@@ -114,7 +125,7 @@ export class Analyse {
     else if (message.type === "saved") download(message.name, message.data);
     else if (message.type === "looked") {
       if (message.details) this.tree.show(message);
-      if (message.details || message.path.join() === this.previewed) this.board.look(message);
+      if (message.details || this.line.wants(message.path)) this.board.look(message);
     }
   }
 
@@ -158,6 +169,7 @@ export class Analyse {
     this.settings = position.settings;
     this.panel.show(position.settings);
     this.evaluator.value = position.evaluator;
+    this.compare.follow(position);
     history.replaceState(null, "", writePlace(placeOf(position)));
   }
 
@@ -188,6 +200,7 @@ export class Analyse {
     document.body.dataset.running = String(message.running);
     this.speed.textContent = speedOf(message);
     this.verdict.replaceChildren(...verdictOf(message, position, this.table.sorted[0]));
+    this.compare.update(this.table.sorted);
   }
 
   // --- slow motion -------------------------------------------------------------------------------
@@ -245,7 +258,7 @@ export class Analyse {
   // --- what a person does ------------------------------------------------------------------------
 
   private play(action: number): void {
-    this.previewed = "";
+    this.line.stop();
     this.stopSlow();
     this.send({ type: "move", action });
   }
@@ -258,13 +271,33 @@ export class Analyse {
   private run(simulations: number): void {
     this.stopSlow();
     this.slow.hide();
-    this.send({ type: "run", simulations });
+    this.both({ type: "run", simulations });
   }
 
   private toggle(): void {
     this.stopSlow();
     this.slow.hide();
-    this.send(this.search?.running ? { type: "stop" } : { type: "run" });
+    this.both(this.search?.running ? { type: "stop" } : { type: "run" });
+  }
+
+  /** To both searches, if there are two. */
+  private both(request: Request): void {
+    this.send(request);
+    this.compare.send(request);
+  }
+
+  private toggleCompare(): void {
+    const { position } = this.board;
+    if (this.compare.isOpen) {
+      this.compare.close();
+      this.compare.tree.root.remove();
+    } else if (position) {
+      this.compare.open(position, this.search?.running ?? false);
+      this.root.append(this.compare.tree.root);
+    }
+    this.root.classList.toggle("comparing", this.compare.isOpen);
+    this.versus.setAttribute("aria-pressed", String(this.compare.isOpen));
+    window.dispatchEvent(new Event("resize"));
   }
 
   private configure(settings: Settings): void {
@@ -273,9 +306,12 @@ export class Analyse {
   }
 
   private preview(line: number[] | null): void {
-    this.previewed = line?.join() ?? "";
-    if (line) this.send({ type: "look", path: line });
-    else this.board.look(null);
+    if (line) {
+      this.line.play(line);
+      return;
+    }
+    this.line.stop();
+    this.board.look(null);
   }
 
   private want(): void {
@@ -288,7 +324,9 @@ export class Analyse {
       "1": () => this.run(1),
       "2": () => this.run(100),
       s: () => this.toggleSlow(),
-      c: () => this.send({ type: "restart" }),
+      c: () => this.both({ type: "restart" }),
+      d: () => this.toggleCompare(),
+      b: () => this.tree.toggleFollow(),
       f: () => this.board.flip(),
       ArrowLeft: () => this.board.step(-1),
       ArrowRight: () => this.board.step(1),

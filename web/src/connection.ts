@@ -19,6 +19,13 @@ export class Connection {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(request));
   }
 
+  /** Leave for good. */
+  close(): void {
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+  }
+
   private connect(): void {
     this.changed("connecting");
     const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -34,12 +41,13 @@ export class Connection {
       this.heard(message);
     };
     socket.onclose = (event) => {
+      if (socket !== this.socket) return; // left
       if (event.code === 1013) {
         this.changed("refused"); // the server has as many pages as it can
         return;
       }
       this.changed("lost");
-      setTimeout(() => this.connect(), this.pause);
+      setTimeout(() => socket === this.socket && this.connect(), this.pause);
       this.pause = Math.min(2 * this.pause, 5000);
     };
   }

@@ -11,7 +11,11 @@ export class SettingsPanel {
   private infos: SettingInfo[] = [];
   private given: Settings = {};
 
-  constructor(private readonly changed: (settings: Settings) => void) {}
+  /** `name` tells the inputs of several panels apart. */
+  constructor(
+    private readonly changed: (settings: Settings) => void,
+    private readonly name = "setting",
+  ) {}
 
   offer(infos: SettingInfo[]): void {
     this.infos = infos;
@@ -38,7 +42,7 @@ export class SettingsPanel {
     const given = this.given[info.name];
     const value = given === undefined ? info.default : given;
     const isChanged = given !== undefined && given !== info.default;
-    const id = `setting-${info.name}`;
+    const id = `${this.name}-${info.name}`;
     return el(
       "div",
       { class: isChanged ? "setting changed" : "setting" },
@@ -83,7 +87,7 @@ export class SettingsPanel {
     else next[info.name] = value;
     this.given = next;
     this.draw();
-    document.getElementById(`setting-${info.name}`)?.focus();
+    document.getElementById(`${this.name}-${info.name}`)?.focus();
     this.changed(next);
   }
 }

@@ -2,6 +2,7 @@
 
 import { BoardPane, rangeOf, seatName } from "./boardpane";
 import { el } from "./dom";
+import { LinePlayer } from "./lineplayer";
 import { MoveTable } from "./moves";
 import type { Looked, Message, Position, Request, Search } from "./protocol";
 import { TreePane } from "./treepane";
@@ -18,13 +19,17 @@ export class Stored {
   private readonly speed = el("p", { class: "speed", aria: { label: "Speed" } });
   /** Positions that came with the search, or were asked for before. */
   private readonly known = new Map<string, Looked>();
-  private wanted: string | null = null;
+  private chosen: string | null = null;
+  private readonly line = new LinePlayer((path) => this.ask(path));
 
   constructor(private readonly send: (request: Request) => void) {
     this.board = new BoardPane({ play: nothing, go: nothing, open: nothing, sweep: nothing });
-    this.table = new MoveTable({ play: nothing, preview: (line) => this.look(line) });
+    this.table = new MoveTable({ play: nothing, preview: (line) => this.preview(line) });
     this.tree = new TreePane({
-      look: (path) => this.look(path),
+      look: (path) => {
+        this.chosen = path.join();
+        this.line.stay(path);
+      },
       wanted: () => send({ type: "show", nodes: this.tree.nodes, opened: this.tree.opened }),
     });
     this.root.append(
@@ -42,7 +47,7 @@ export class Stored {
       this.searched(message, this.board.position);
     } else if (message.type === "looked") {
       this.known.set(message.path.join(), message);
-      if (message.path.join() === this.wanted) this.show(message);
+      if (this.line.wants(message.path)) this.show(message);
     }
   }
 
@@ -56,17 +61,26 @@ export class Stored {
     this.speed.textContent = speedOf(search);
   }
 
-  /** Show the position after a line, and its node; null: the position itself. */
-  private look(path: number[] | null): void {
-    this.wanted = path?.join() ?? null;
-    const known = path && this.known.get(path.join());
+  private preview(line: number[] | null): void {
+    this.chosen = null;
+    if (line) {
+      this.line.play(line);
+      return;
+    }
+    this.line.stop();
+    this.board.look(null);
+  }
+
+  /** Show the position after some actions, and its node. */
+  private ask(path: number[]): void {
+    const known = this.known.get(path.join());
     if (known) this.show(known);
-    else if (path) this.send({ type: "look", path, details: true });
-    else this.board.look(null);
+    else this.send({ type: "look", path, details: true });
   }
 
   private show(looked: Looked): void {
-    this.tree.show(looked);
-    this.board.look(looked);
+    const isChosen = looked.path.join() === this.chosen;
+    if (isChosen) this.tree.show(looked);
+    this.board.look(isChosen ? looked : { ...looked, details: null });
   }
 }

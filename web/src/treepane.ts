@@ -24,6 +24,7 @@ export class TreePane {
   opened: number[][] = [];
   seats: readonly string[] = [];
   private isNew = true;
+  private readonly follow = el("input", { type: "checkbox" });
   private readonly found = el("span", { class: "found", aria: { live: "polite" } });
   private readonly card = el("div", { class: "nodecard", hidden: true });
 
@@ -31,6 +32,9 @@ export class TreePane {
     this.view = new TreeView(this.store, {
       chosen: (node) => this.events.look(this.store.path(node)),
       opened: (node) => this.open(this.store.path(node)),
+      touched: () => {
+        this.follow.checked = false;
+      },
     });
     const search = el("input", {
       type: "search",
@@ -60,11 +64,7 @@ export class TreePane {
       shown.textContent = `${this.nodes} nodes`;
       this.events.wanted();
     };
-    const follow = el("input", { type: "checkbox", checked: true });
-    follow.onchange = () => {
-      this.view.follow = follow.checked;
-      this.reveal();
-    };
+    this.follow.onchange = () => this.reveal();
     this.root.append(
       el(
         "div",
@@ -72,7 +72,7 @@ export class TreePane {
         button("+", "Zoom in (+)", () => this.view.zoom(1.25)),
         button("−", "Zoom out (-)", () => this.view.zoom(0.8)),
         button("All", "Show the whole tree (0)", () => this.view.fit()),
-        el("label", { title: "Keep the best line in view" }, follow, " best line"),
+        el("label", { title: "Follow the best line as it changes (b)" }, this.follow, " best line"),
         size,
         shown,
         search,
@@ -116,11 +116,15 @@ export class TreePane {
     this.reveal();
   }
 
-  /** Bring the root's best line into view, if that is wanted. */
+  /** Follow the best line, or leave it alone. */
+  toggleFollow(): void {
+    this.follow.checked = !this.follow.checked;
+    this.reveal();
+  }
+
+  /** Bring the best line into view, if that is wanted. */
   private reveal(): void {
-    if (!this.view.follow || !this.store.root || this.view.lit) return;
-    if (this.view.camera.y < 0 || this.view.camera.x > 20) this.view.camera.y = 24;
-    this.view.draw();
+    if (this.follow.checked && !this.view.lit) this.view.showLine();
   }
 
   open(path: number[]): void {

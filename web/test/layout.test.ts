@@ -122,3 +122,12 @@ test("zooming keeps the point under the cursor, and fitting shows all", () => {
   assert.ok(camera.px(12) >= 0 && camera.px(12) <= 800);
   assert.ok(camera.py(299) >= 0 && camera.py(299) <= 500);
 });
+
+test("a line is shown from its beginning, and no smaller than can be read", () => {
+  const camera = new Camera();
+  camera.line(3, 5, 800);
+  assert.ok(camera.px(0) >= 0 && camera.px(4) <= 800);
+  assert.ok(Math.abs(camera.py(5) - 24) < 1e-9);
+  camera.line(40, 5, 800);
+  assert.ok(camera.zoom >= 0.7);
+});

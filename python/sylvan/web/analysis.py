@@ -210,11 +210,14 @@ class Analysis(Worker[p.Request]):
         config = read_settings(request.settings, self._desk.memory)
         if request.evaluator != self._evaluator_name:
             self._loaded = self._desk.evaluator(request.evaluator)
+        made = 0 if self._forest is None else max(0, self._forest.tree().root.N - 1)
         self._config, self._given = config, request.settings
         self._evaluator_name = request.evaluator
         self._forget()
         if self._line is not None:
             self._moved()
+        if not self._endless:
+            self._goal = made  # the same search again, so that the change shows at once
 
     # --- files ------------------------------------------------------------------------------------
 

@@ -133,7 +133,8 @@ class _Result(Widget):
 
     def _looks(self) -> list[p.Looked]:
         """The positions after the best lines and at the nodes shown."""
-        lines = {tuple(row.line) for row in self._search.moves[:LINES]}
+        best = [row.line for row in self._search.moves[:LINES]]
+        lines = {tuple(line[:length]) for line in best for length in range(1, len(line) + 1)}
         paths: dict[int, tuple[int, ...]] = {}
         for row in self._rows.sent:
             above = paths.get(-1 if row.parent is None else row.parent, ())

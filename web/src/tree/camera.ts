@@ -5,6 +5,7 @@ export const ROW = 30;
 
 const LEAST = 0.02;
 const MOST = 2.5;
+const SMALL = 0.7; // text can still be read well
 
 export class Camera {
   zoom = 1;
@@ -49,6 +50,13 @@ export class Camera {
     this.zoom = Math.min(1, Math.max(LEAST, Math.min(across, down)));
     this.x = 16;
     this.y = 16 + (ROW * this.zoom) / 2;
+  }
+
+  /** Show a line of this depth from its beginning, a little smaller if that makes it fit. */
+  line(depth: number, row: number, width: number): void {
+    this.zoom = Math.min(1, Math.max(SMALL, (width - 32) / ((depth + 1) * COLUMN)));
+    this.x = 20;
+    this.y = 24 - row * ROW * this.zoom;
   }
 
   /** Move as little as needed to bring a point into view. */

@@ -4,6 +4,7 @@ import { colourOf } from "../colour";
 import { el } from "../dom";
 import { count, signed } from "../words";
 import { Camera, COLUMN, ROW } from "./camera";
+import type { Difference } from "./differences";
 import { type Layout, layout, type Placed, within } from "./layout";
 import type { TreeNode, TreeStore } from "./store";
 
@@ -16,6 +17,8 @@ export interface TreeEvents {
   chosen(node: TreeNode): void;
   /** The children of a node are wanted. */
   opened(node: TreeNode): void;
+  /** A person moved the tree or chose a node. */
+  touched(): void;
 }
 
 /** What slow motion lights up: a path of node ids, and how. */
@@ -28,9 +31,10 @@ export class TreeView {
   readonly root: HTMLElement;
   readonly camera = new Camera();
   selected: number | null = null;
-  follow = true;
   range: readonly [number, number] = [-1, 1];
   lit: Lit | null = null;
+  /** Nodes that differ from those of another search. */
+  differs: ReadonlyMap<number, Difference> = new Map();
   private readonly canvas = el("canvas", {
     tabIndex: 0,
     aria: {
@@ -43,6 +47,8 @@ export class TreeView {
   private placed: Layout = layout(null);
   private found: ReadonlySet<number> = new Set();
   private pv: ReadonlySet<number> = new Set();
+  /** The last node of the best line. */
+  private end: number | null = null;
   private pending = 0;
   private ink: Record<string, string> = {};
   private readonly fingers = new Map<number, { x: number; y: number }>();
@@ -66,22 +72,37 @@ export class TreeView {
   changed(pv: readonly number[]): void {
     this.placed = layout(this.store.root);
     const line = new Set<number>();
+    this.end = null;
     for (let length = 0; length <= pv.length; length++) {
       const node = this.store.at(pv.slice(0, length));
       if (!node) break;
       line.add(node.id);
+      this.end = node.id;
     }
     this.pv = line;
     this.draw();
   }
 
   fit(): void {
+    this.events.touched();
     const { width, height } = this.root.getBoundingClientRect();
     this.camera.fit(this.placed.depth, this.placed.rows, width, height);
     this.draw();
   }
 
+  /** Show the best line, its end in any case. */
+  showLine(): void {
+    const at = this.placed.byId.get(this.end ?? -1);
+    const root = this.placed.root;
+    if (!at || !root) return;
+    const { width, height } = this.root.getBoundingClientRect();
+    this.camera.line(at.x, root.y, width);
+    this.camera.reveal(at.x, at.y, width, height);
+    this.draw();
+  }
+
   zoom(factor: number): void {
+    this.events.touched();
     const { width, height } = this.root.getBoundingClientRect();
     this.camera.zoomAt(factor, width / 2, height / 2);
     this.draw();
@@ -120,7 +141,10 @@ export class TreeView {
     this.camera.reveal(at.x, at.y, width, height);
     const { node } = at;
     this.spoken.textContent = `${node.label || "root"}, ${node.N} visits, value ${signed(node.value)}`;
-    if (tell) this.events.chosen(node);
+    if (tell) {
+      this.events.touched();
+      this.events.chosen(node);
+    }
     this.draw();
   }
 
@@ -202,7 +226,13 @@ export class TreeView {
     if (this.found.has(node.id)) this.frame(x, y, w, h, this.colour("alert"), 2.4);
     if (lit) this.frame(x - 3, y - 3, w + 6, h + 6, this.colour("alert"), 3);
     if (node.id === this.selected) this.frame(x - 2, y - 2, w + 4, h + 4, this.colour("ink"), 2);
+    const differs = this.differs.get(node.id);
+    if (differs) this.frame(x - 1, y - 1, w + 2, h + 2, this.colour("alert"), 2, [2, 2]);
     if (z < TEXT_FROM) return;
+    if (differs) {
+      pen.fillStyle = this.colour("alert");
+      pen.fillText({ more: "▲", less: "▼", only: "◆" }[differs], x - 13 * z, y + h / 2);
+    }
     pen.fillStyle = "#15191e";
     const value = node.value === null ? "" : signed(node.value) + (node.proven ? "!" : "");
     pen.textAlign = "left";
@@ -274,6 +304,7 @@ export class TreeView {
       "wheel",
       (event) => {
         event.preventDefault();
+        this.events.touched();
         const step = event.deltaMode === 1 ? 16 : 1;
         this.camera.zoomAt(Math.exp(-0.0015 * step * event.deltaY), event.offsetX, event.offsetY);
         this.draw();
@@ -299,6 +330,7 @@ export class TreeView {
     } else this.camera.pan(dx, dy);
     this.fingers.set(event.pointerId, now);
     this.dragged += Math.abs(dx) + Math.abs(dy);
+    if (this.dragged >= 5) this.events.touched();
     this.draw();
   }
 
