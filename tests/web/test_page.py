@@ -196,6 +196,40 @@ def test_a_pawn_is_promoted(visit):
     page.wait_for_selector(".plies .here:has-text('a8=R')")
 
 
+def test_a_position_is_set_up(visit):
+    page = visit()
+    page.keyboard.press("e")
+    page.click(".editor button:has-text('Empty')")
+    for piece, name in (("white king", "e1"), ("black king", "e8"), ("white rook", "a1")):
+        page.click(f".palette button[title='Put a {piece} on squares']")
+        page.mouse.click(*square(page, name))
+    page.mouse.click(*square(page, "a1"))  # once more takes it away
+    page.mouse.click(*square(page, "h1"))
+    page.click(".palette button[aria-pressed=true]")  # now pieces move
+    page.mouse.move(*square(page, "h1"))
+    page.mouse.down()
+    page.mouse.move(*square(page, "h4"), steps=3)
+    page.mouse.move(*square(page, "h5"), steps=3)
+    page.mouse.up()
+    fen = page.locator(".fen")
+    page.wait_for_function("() => document.querySelector('.fen').value.startsWith('4k3/8/8/7R/')")
+    page.select_option(".editor select", "b")
+    assert fen.input_value() == "4k3/8/8/7R/8/8/8/4K3 b - - 0 1"
+    picture(page, "web-edit")
+    page.click(".editor button:has-text('Search it')")
+    page.wait_for_selector(".status:has-text('Black to move')")
+    assert page.locator(".editor").count() == 0 and page.locator("cg-board piece").count() == 3
+    # With the keyboard, and a position that cannot be.
+    page.click("text=Edit")
+    page.fill(".fen", "4k3/8/8/8/8/8/8/8 w - - 0 1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice:visible")
+    assert page.locator(".editor").count() == 1
+    page.focus(".fen")
+    page.keyboard.press("Escape")
+    assert page.locator(".editor").count() == 0 and page.locator("cg-board piece").count() == 3
+
+
 def test_a_pgn_is_dropped_and_its_graph_drawn(visit):
     page = visit()
     text = '[Event "?"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *'

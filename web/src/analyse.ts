@@ -328,6 +328,7 @@ export class Analyse {
       d: () => this.toggleCompare(),
       b: () => this.tree.toggleFollow(),
       f: () => this.board.flip(),
+      e: () => this.board.edit(),
       ArrowLeft: () => this.board.step(-1),
       ArrowRight: () => this.board.step(1),
       Escape: () => this.preview(null),

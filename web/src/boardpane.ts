@@ -1,6 +1,7 @@
 // The left side: the board with its value bar, the moves of the game, the graph, opening a position.
 
 import { type BoardView, boardView } from "./boards/board";
+import { Editor } from "./boards/editor";
 import { button, el } from "./dom";
 import { Graph } from "./graph";
 import type { Looked, MoveRow, Position } from "./protocol";
@@ -31,6 +32,8 @@ export class BoardPane {
   private readonly bar = new ValueBar();
   private readonly graph: Graph;
   private readonly place = el("div", { class: "boardplace" });
+  private readonly edits = button("Edit", "Set up a position (e)", () => this.edit());
+  private editor: Editor | null = null;
   private readonly status = el("p", { class: "status", aria: { live: "polite" } });
   private readonly plies = el("div", { class: "plies", aria: { label: "Moves of the game" } });
   private readonly games = el("select", { aria: { label: "Game" } });
@@ -60,6 +63,7 @@ export class BoardPane {
       button("›", "Forward (→)", () => this.step(1)),
       button("»", "To the end (End)", () => this.step(Infinity)),
       button("⇅", "Turn the board (f)", () => this.flip()),
+      this.edits,
       button("Graph", "Search every position of the game for its value", () => this.events.sweep()),
     );
     this.root.append(
@@ -93,6 +97,8 @@ export class BoardPane {
     }
     this.looking = false;
     this.place.classList.remove("looking");
+    this.closeEditor();
+    this.edits.hidden = position.board.kind !== "chess";
     this.marks = [];
     this.board?.show({ board: position.board, actions: position.actions, playable: true });
     this.board?.mark([]);
@@ -110,6 +116,7 @@ export class BoardPane {
   /** Show the position after a line; null: the position itself. */
   look(looked: Looked | null): void {
     const { position } = this;
+    if (this.editor) return;
     if (!position || (!looked && !this.looking)) return;
     this.looking = looked !== null;
     this.place.classList.toggle("looking", this.looking);
@@ -146,6 +153,28 @@ export class BoardPane {
     this.flipped = !this.flipped;
     this.board?.flip();
     this.bar.root.classList.toggle("flipped", this.flipped);
+  }
+
+  /** Set up a position, in chess. */
+  edit(): void {
+    const board = this.position?.board;
+    if (this.editor || board?.kind !== "chess") {
+      this.closeEditor();
+      return;
+    }
+    this.editor = new Editor(board.fen, {
+      done: (fen) => this.events.open(this.games.value, fen),
+      cancel: () => this.closeEditor(),
+    });
+    this.place.replaceChildren(this.editor.root);
+    this.edits.setAttribute("aria-pressed", "true");
+  }
+
+  private closeEditor(): void {
+    if (!this.editor) return;
+    this.editor = null;
+    this.edits.setAttribute("aria-pressed", "false");
+    if (this.board) this.place.replaceChildren(this.board.root);
   }
 
   private opened(): void {

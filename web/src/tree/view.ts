@@ -230,8 +230,14 @@ export class TreeView {
     if (differs) this.frame(x - 1, y - 1, w + 2, h + 2, this.colour("alert"), 2, [2, 2]);
     if (z < TEXT_FROM) return;
     if (differs) {
+      const sign = { more: "▲", less: "▼", only: "◆" }[differs];
+      pen.fillStyle = this.colour("surface");
+      pen.beginPath();
+      pen.arc(x - 9 * z, y + h / 2, 8.5 * z, 0, 2 * Math.PI);
+      pen.fill();
       pen.fillStyle = this.colour("alert");
-      pen.fillText({ more: "▲", less: "▼", only: "◆" }[differs], x - 13 * z, y + h / 2);
+      pen.textAlign = "center";
+      pen.fillText(sign, x - 9 * z, y + h / 2);
     }
     pen.fillStyle = "#15191e";
     const value = node.value === null ? "" : signed(node.value) + (node.proven ? "!" : "");
