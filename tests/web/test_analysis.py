@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from sylvan import Rng
+from sylvan.blob.copilot import game_of
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import as_root
@@ -219,6 +221,65 @@ def test_a_page_cannot_make_the_server_run_a_file(page, tmp_path):
     with Page(Desk(start=f"{file}:Game")) as other:
         assert opened(other, f"{file}:Game").board.kind == "grid"
         assert (tmp_path / "game.py.ran").exists()
+
+
+# --- Blob, as one seat sees it --------------------------------------------------------------------
+
+TABLE = "players=3 cards=2 seat=1 seed=5"
+
+
+def analysed_round(page):
+    """Search at each turn of the seat, let everyone play the first action; what was said, without
+    times.
+    """
+    position = opened(page, "blob", text=TABLE)
+    configured(page, seed=1, leaves_in_flight=1)
+    page.wait(Position)
+    said = [position]
+    while position.over is None:
+        if position.seat == 1:
+            found = page.searched(40)
+            said.append(found.model_copy(update={"per_second": 0, "serial": 0}))
+        page.ask(type="move", action=position.actions[0].action)
+        position = page.wait(Position)
+        said.append(position)
+    return [message.model_dump_json() for message in said]
+
+
+def test_a_round_of_blob_is_analysed_from_a_seat(page):
+    position = opened(page, "blob", text="players=3 cards=2 seat=0")
+    assert position.board.you == 0 and len(position.board.hand) == 2 and position.seat == 1
+    page.ask(type="run")
+    assert "another seat" in page.wait(Problem).sentence
+    for _ in range(2):
+        page.ask(type="move", action=position.actions[0].action)
+        position = page.wait(Position)
+    assert position.seat == 0 and page.searched(50).simulations == 50
+    page.ask(type="save")
+    assert "hidden" in page.wait(Problem).sentence
+    again = opened(page, "blob", text=position.start, moves=[ply.action for ply in position.plies])
+    assert again.board == position.board  # the address opens the same deal
+    sweep = opened(page, "blob", text=position.start)
+    page.ask(type="sweep", simulations=10)
+    assert page.wait(Search, running=False).graph == [None] * (len(sweep.plies) + 1)
+
+
+@pytest.mark.parametrize("text", ["players=9", "seat=3 players=3", "deals=2", "cards=x", "7x"])
+def test_a_wrong_table_of_blob_gets_a_sentence(page, text):
+    page.ask(type="open", game="blob", text=text)
+    assert "\n" not in page.wait(Problem).sentence
+
+
+def test_an_analysis_of_blob_does_not_depend_on_hidden_cards(monkeypatch):
+    """Another deal that the seat cannot tell apart gives the same bytes."""
+    with Page() as page:
+        said = analysed_round(page)
+    rng = Rng(3)
+    for _ in range(3):
+        other = game_of({"players": 3, "cards": 2}, 5).observe(1).sample(rng)
+        monkeypatch.setattr("sylvan.web.line.game_of", lambda *_, deal=other: deal)
+        with Page() as page:
+            assert analysed_round(page) == said
 
 
 # --- rows ----------------------------------------------------------------------------------------

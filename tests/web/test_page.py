@@ -543,6 +543,21 @@ def test_games_on_a_grid_are_played_with_the_keyboard(visit):
     picture(page, "web-connect4")
 
 
+def test_a_round_of_blob_is_analysed(visit):
+    page = visit("#game=blob&start=players%3D4+cards%3D4+seat%3D0+seed%3D7")
+    assert page.locator(".hand .card").count() == 4
+    while "Seat 0 to move" not in page.inner_text(".status"):
+        said = page.locator(".plies button").count()
+        page.click(".blobtable .actions button >> nth=0")  # what the others bid
+        page.wait_for_function(
+            "said => document.querySelectorAll('.analyse .plies button').length > said", arg=said
+        )
+    page.click("text=+100")
+    page.wait_for_selector(".blobtable .actions .share")
+    assert page.locator(".moves tbody tr").count() >= 4
+    picture(page, "web-blob")
+
+
 def test_a_game_of_ones_own_is_analysed(visit, tmp_path, built):
     file = tmp_path / "nim.py"
     file.write_text(NIM)

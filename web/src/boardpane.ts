@@ -19,6 +19,7 @@ const HINTS: Record<string, string> = {
   chess: "FEN, PGN or moves: e4 e5 Nf3",
   connect4: "columns from the left: 4453",
   tictactoe: "cells, row by row: 408",
+  blob: "players=4 cards=5 seat=0, a random deal",
 };
 
 export class BoardPane {
@@ -208,6 +209,7 @@ function short(name: string): string {
     chess: "Chess",
     connect4: "Connect Four",
     tictactoe: "Tic-tac-toe",
+    blob: "Blob",
   };
   return known[name] ?? name.split(":").at(-1) ?? name;
 }

@@ -21,7 +21,7 @@ from sylvan.planning import Forest, SearchResult
 from sylvan.planning.roots import checked_root, is_view, seen_by_mover, shown_to
 from sylvan.views.analysis_file import SUFFIX, pack, unpack
 from sylvan.web import protocol as p
-from sylvan.web.boards import end_of, mover
+from sylvan.web.boards import can_search, end_of, mover
 from sylvan.web.desk import DEFAULT, Desk
 from sylvan.web.found import Found
 from sylvan.web.line import Line
@@ -203,7 +203,8 @@ class Analysis(Worker[p.Request]):
         self._send(line.position(self._evaluator_name, self._given))
         if mover(line.state) is None:
             self._stop()
-        self._goal = ENDLESS if self._endless else 0
+        # In a view, the search waits while others move.
+        self._goal = ENDLESS if self._endless and can_search(line.state) else 0
         self._update(force=True)
 
     def _configure(self, request: p.Configure) -> None:
@@ -277,6 +278,8 @@ class Analysis(Worker[p.Request]):
                 raise SearchStateError(f"{over} There is nothing to search.")
             if mover(line.state) is None:
                 raise SearchStateError("Chance moves next: choose an outcome from the list first.")
+            if not can_search(line.state):
+                raise SearchStateError("It is another seat's turn: enter what it does first.")
             forest, evaluator = self._plant(line, line.ply)
             if self._shown is not None:
                 if name_of(evaluator) == self._shown.evaluator:
@@ -321,7 +324,7 @@ class Analysis(Worker[p.Request]):
         """Search one position of the game for its value."""
         line, ply = self._need_line(), self._sweep[0]
         state = line.states[ply]
-        if mover(state) is None:
+        if not can_search(state):
             if end_of(state) is not None:
                 line.values[ply] = float(state.returns()[0])
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sylvan.games import Game
-from sylvan.planning.roots import as_root
+from sylvan.planning.roots import as_root, is_own_turn, is_view
 from sylvan.planning.tree import label
 from sylvan.web.protocol import (
     ActionInfo,
@@ -16,7 +16,7 @@ from sylvan.web.protocol import (
     PictureBoard,
 )
 
-__all__ = ["actions_of", "board_of", "end_of", "mover"]
+__all__ = ["actions_of", "board_of", "can_search", "end_of", "mover"]
 
 MOST_ACTIONS = 512
 """Actions listed; a page that shows more would be of no use."""
@@ -26,6 +26,11 @@ def mover(state: Game) -> int | None:
     """The seat to move; None if chance moves or the game is over."""
     over = state.is_terminal() and not _codes(state)
     return None if over or state.is_chance() else state.to_play()
+
+
+def can_search(state: Game) -> bool:
+    """Whether a seat is to move whose thoughts a search may have: in a view, the observer."""
+    return mover(state) is not None and (not is_view(state) or is_own_turn(state))
 
 
 def actions_of(state: Game) -> list[ActionInfo]:

@@ -39,7 +39,7 @@ class Desk:
     @property
     def games(self) -> list[str]:
         """The games that a page may open, the first one first: a name may be a file to run."""
-        known = sorted({*registry.names("games")} - {self.start, "blob"})
+        known = sorted({*registry.names("games")} - {self.start})
         return [self.start, *known]
 
     def hello(self) -> p.Hello:

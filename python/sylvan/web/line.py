@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import secrets
 
+from sylvan.blob.copilot import game_of
 from sylvan.errors import ConfigError, IllegalAction
 from sylvan.games import ConnectFour, Game
 from sylvan.games.naming import GameSpec
@@ -18,6 +20,9 @@ __all__ = ["Line"]
 
 LONGEST = 2000
 """Most actions of a game."""
+
+BLOB_TABLE = {"players": 4, "cards": 5, "seat": 0, "seed": 0}
+"""What a table of Blob is opened with; without a seed a random one."""
 
 
 class Line:
@@ -42,7 +47,8 @@ class Line:
         spec, text = GameSpec(name), text.strip()
         if spec.is_gymnasium:
             raise ConfigError(f"{name} has no rules to search: watch its runs instead.")
-        line = cls._chess(name, text) if name == "chess" else cls._other(spec, text)
+        readers = {"chess": cls._chess, "blob": cls._blob}
+        line = readers.get(name, cls._other)(spec, text)
         for action in moves:
             line.play(action)
         line.go(len(line.actions) if ply is None else ply)
@@ -70,21 +76,41 @@ class Line:
         )
 
     @classmethod
-    def _chess(cls, name: str, text: str) -> Line:
+    def _chess(cls, spec: GameSpec, text: str) -> Line:
         """A FEN, moves, or a PGN: its moves become the line."""
         from sylvan.games import Chess
 
-        state = (
-            Chess.from_pgn(text)
-            if text.startswith("[")
-            else position_of(GameSpec("chess"), _words(text))
-        )
+        state = Chess.from_pgn(text) if text.startswith("[") else position_of(spec, _words(text))
         assert isinstance(state, Chess)
         first = Chess(state.start_fen, chess960=state.chess960)
         start = "" if state.start_fen == Chess().fen() else state.start_fen
-        line = cls(name, first, start)
+        line = cls(spec.name, first, start)
         for move in state.moves:
             line.play(line.state.string_to_action(move))
+        return line
+
+    @classmethod
+    def _blob(cls, spec: GameSpec, text: str) -> Line:
+        """A round of Blob as one seat sees it, with a random deal: `players=4 cards=5 seat=0`, and
+        `seed=7` for the same one again; then bids and cards. The line has the seat's view alone.
+        """
+        words = text.replace("bid ", "bid_").split()
+        given = dict(word.split("=", 1) for word in words if "=" in word)
+        numbers = {name: int(n) for name, n in given.items() if n.isdecimal() and len(n) < 16}
+        if wrong := set(given) - set(BLOB_TABLE) or set(given) - set(numbers):
+            wanted = ", ".join(f"{name}=" for name in BLOB_TABLE)
+            raise ConfigError(f"{min(wrong)}={given[min(wrong)]}: give {wanted} with a number.")
+        table = BLOB_TABLE | {"seed": secrets.randbelow(10**6)} | numbers
+        rules = {"players": table["players"], "cards": table["cards"]}
+        game = game_of(rules, table["seed"])
+        if table["seat"] >= game.num_players:
+            last = game.num_players - 1
+            raise ConfigError(f"seat is {table['seat']}: those of this table are 0 to {last}.")
+        start = " ".join(f"{name}={table[name]}" for name in BLOB_TABLE)
+        line = cls(spec.name, game.observe(table["seat"]), start)
+        for word in words:
+            if "=" not in word:
+                line.play(line.state.string_to_action(word.replace("bid_", "bid ")))
         return line
 
     @classmethod

@@ -1,18 +1,39 @@
 // A table of Blob as one seat sees it: who bid what, the trick, one's own hand.
 
 import { el } from "../dom";
-import type { BlobBoard, CardInfo } from "../protocol";
+import type { BlobBoard, CardInfo, MoveRow } from "../protocol";
+import { percent } from "../words";
 import type { BoardView, Shown } from "./board";
 
 export class BlobView implements BoardView {
   readonly root = el("div", { class: "blobtable" });
+  private shown: Shown | null = null;
+  /** The share of each action's visits. */
+  private shares = new Map<number, number>();
 
   constructor(private readonly play: (action: number) => void) {}
 
   show(shown: Shown): void {
-    const { board } = shown;
-    if (board.kind !== "blob") return;
-    const bids = board.bidding && shown.playable ? shown.actions : [];
+    this.shown = shown;
+    this.shares.clear();
+    this.draw();
+  }
+
+  mark(moves: readonly MoveRow[]): void {
+    const total = moves.reduce((sum, move) => sum + move.N, 0);
+    this.shares = new Map(moves.map((move) => [move.action, total ? move.N / total : 0]));
+    this.draw();
+  }
+
+  flip(): void {}
+
+  private draw(): void {
+    const { shown } = this;
+    const board = shown?.board;
+    if (!shown || board?.kind !== "blob") return;
+    // Bids, and in an analysis the cards that another seat may play.
+    const isOthers = board.to_play !== board.you;
+    const choices = shown.playable && (board.bidding || isOthers) ? shown.actions : [];
     this.root.replaceChildren(
       el("p", { class: "round" }, roundOf(board)),
       seats(board),
@@ -26,8 +47,13 @@ export class BlobView implements BoardView {
       el(
         "div",
         { class: "actions" },
-        ...bids.map((info) =>
-          el("button", { type: "button", onclick: () => this.play(info.action) }, info.label),
+        ...choices.map((info) =>
+          el(
+            "button",
+            { type: "button", onclick: () => this.play(info.action) },
+            info.label,
+            this.share(info.action),
+          ),
         ),
       ),
       el(
@@ -38,9 +64,10 @@ export class BlobView implements BoardView {
     );
   }
 
-  mark(): void {}
-
-  flip(): void {}
+  private share(action: number | null): HTMLElement | null {
+    const share = action === null ? undefined : this.shares.get(action);
+    return share === undefined ? null : el("span", { class: "share" }, percent(share));
+  }
 
   private card(card: CardInfo, playable: boolean): HTMLElement {
     const suit = card.name.at(-1) ?? "";
@@ -57,6 +84,7 @@ export class BlobView implements BoardView {
       },
       el("span", {}, card.name.slice(0, -1)),
       el("span", { class: "suit" }, suit),
+      this.share(action),
     );
   }
 }
