@@ -364,8 +364,8 @@ class TestMatch:
     @pytest.mark.slow
     @pytest.mark.skipif(STOCKFISH is None, reason="stockfish is not installed")
     def test_stockfish(self):
-        player = f"uci:{STOCKFISH} Skill Level=0"
-        found = facts("match", player, "random", "--games", "2", "--tc", "2+0.02", "-c", "2")
+        player = f"uci:{STOCKFISH}; Skill Level=0; nodes=2000"  # no clock to lose on
+        found = facts("match", player, "random", "--games", "2", "--tc", "60+1", "-c", "2")
         assert (found["wins"], sum(sum(f.values()) for f in found["faults"].values())) == (2, 0)
 
     @pytest.mark.slow

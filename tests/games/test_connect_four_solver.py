@@ -78,6 +78,7 @@ def test_it_prints_as_a_table():
     assert words == "The seat to move wins in 1 ply; best: 4."
 
 
+@pytest.mark.alone
 def test_time_that_runs_out():
     started = time.monotonic()
     with pytest.raises(SolveTimeout, match="time") as caught:

@@ -149,6 +149,7 @@ def test_the_first_limit_is_named(limits, name, evaluate):
     assert Search(evaluate, proofs=False, **limits).run(ConnectFour()).stopped_by == name
 
 
+@pytest.mark.alone
 def test_limits_count_anew_in_every_search():
     search = Search("hash_random", simulations=None, seconds=0.05, proofs=False)
     for _ in range(3):
@@ -182,6 +183,7 @@ def test_without_proofs_a_small_tree_is_searched_to_the_limit():
 
 
 @pytest.mark.parametrize("evaluate", ["uniform", flat], ids=["native", "python"])
+@pytest.mark.alone
 def test_a_tree_without_leaves_still_ends(evaluate):
     """Every line is played out and nothing is proven, because proofs are off."""
     limits = {"simulations": None, "nodes": 10**6, "proofs": False, "seconds": 0.3}
@@ -291,6 +293,7 @@ def slow(leaves):
 
 @pytest.mark.parametrize("evaluate", ["hash_random", slow], ids=["native", "python"])
 @pytest.mark.parametrize("kind", ["native", "python"])
+@pytest.mark.alone
 def test_a_stop_from_another_thread(evaluate, kind):
     state = ConnectFour() if kind == "native" else make(Shape(depth=60, stop=0.0))
     search = Search(evaluate, simulations=None, seconds=30, proofs=False)

@@ -176,6 +176,7 @@ def slow(leaves):
 
 
 @pytest.mark.parametrize("evaluate", ["hash_random", slow], ids=["native", "python"])
+@pytest.mark.alone
 def test_progress_is_reported(evaluate):
     seen = []
     limit = 10**9 if evaluate == "hash_random" else 100
@@ -234,6 +235,7 @@ def test_a_result_of_a_watcher_is_stale_when_the_search_goes_on():
         numbers(first.tree.root)
 
 
+@pytest.mark.alone
 def test_the_time_of_a_search():
     search = Search(slow, simulations=10, proofs=False)
     result = search.run(ConnectFour())

@@ -98,6 +98,7 @@ class TestSearch:
             assert player.play(TicTacToe([0, 3, 1, 4])) == 2
             assert player.play(ConnectFour("112233")) == 3
 
+    @pytest.mark.alone
     def test_a_clock_bounds_the_time(self):
         player = SearchPlayer("material", simulations=None, seconds=60)
         began = time.monotonic()

@@ -166,6 +166,7 @@ def test_the_end_of_a_game_is_not_searched(page):
     assert "Seat 0 wins." in page.wait(Problem).sentence
 
 
+@pytest.mark.alone
 def test_a_closed_page_stops_searching_at_once():
     page = Page()
     opened(page, "chess")
@@ -178,6 +179,7 @@ def test_a_closed_page_stops_searching_at_once():
     assert time.monotonic() - began < 1
 
 
+@pytest.mark.alone
 def test_requests_are_answered_while_a_search_runs(page):
     opened(page, "chess")
     page.ask(type="run")

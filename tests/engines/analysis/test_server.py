@@ -134,6 +134,7 @@ def test_only_some_moves_and_chess960():
     assert castles["best"] == "b1a1"
 
 
+@pytest.mark.alone
 def test_seconds_and_intermediate_reports():
     began = time.perf_counter()
     said = answers({"id": 1, "seconds": 0.6, "report_every": 0.1, "lines": 1})
@@ -200,6 +201,7 @@ def test_urgent_queries_come_first_the_rest_in_order():
     assert all(report["simulations"] == 20 for report in client.said)
 
 
+@pytest.mark.alone
 def test_time_of_urgent_queries_is_not_counted():
     gate = Gate()
     with Client(gate) as client:

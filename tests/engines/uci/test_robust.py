@@ -213,6 +213,7 @@ def test_garbage_for_a_while(seed):
 # --- response times -------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_isready_and_stop_work_during_a_search():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")

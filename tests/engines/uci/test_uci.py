@@ -119,6 +119,7 @@ def test_pondering_on_the_wrong_move(engine):
     assert engine.play(board, Limit(nodes=50)).move in board.legal_moves
 
 
+@pytest.mark.alone
 def test_a_ponderhit_starts_the_clock():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
@@ -193,6 +194,7 @@ def test_the_tree_is_kept_from_move_to_move():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["w", "b"])
+@pytest.mark.alone
 def test_only_the_own_clock_counts(side):
     other = "b" if side == "w" else "w"
     moves = "" if side == "w" else " moves e2e4"
@@ -203,6 +205,7 @@ def test_only_the_own_clock_counts(side):
         assert time.perf_counter() - began < 0.5
 
 
+@pytest.mark.alone
 def test_a_forced_move_takes_no_time():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
