@@ -8,7 +8,8 @@ import numpy as np
 class Hashed:
     """Gives every state and step its own outputs, by a fixed random projection.
 
-    Values and rewards are small and per seat, the seat to move (or that moved) first.
+    Values and rewards are small and per seat, the seat to move (or that moved) first. A row's
+    outputs do not depend on the other rows.
     """
 
     def __init__(self, num_actions: int, seats: int = 1, width: int = 6, seed: int = 0) -> None:
@@ -26,17 +27,17 @@ class Hashed:
         if self._projection is None or len(self._projection) != flat.shape[1]:
             rng = np.random.default_rng(self._seed + 1)
             self._projection = rng.normal(size=(flat.shape[1], self.width)).astype(np.float32)
-        return self._outputs(np.tanh(flat @ self._projection))
+        return self._outputs(np.tanh(_product(flat, self._projection)))
 
     def recurrent_inference(self, hidden, actions):
-        return self._outputs(np.tanh(hidden @ self._turn + self._steps[actions]))
+        return self._outputs(np.tanh(_product(hidden, self._turn) + self._steps[actions]))
 
     def _outputs(self, hidden):
         self.calls += 1
-        value, reward = (np.tanh(hidden @ weights) / 2 for weights in self._paid)
+        value, reward = (np.tanh(_product(hidden, weights)) / 2 for weights in self._paid)
         if self.seats == 2:  # zero-sum
             value, reward = (np.stack([x[:, 0], -x[:, 0]], axis=1) for x in (value, reward))
-        return value, reward, hidden @ self._policy, hidden
+        return value, reward, _product(hidden, self._policy), hidden
 
 
 def _numbers(observations):
@@ -44,3 +45,11 @@ def _numbers(observations):
     if array.dtype == np.uint64:  # packed planes
         array = np.unpackbits(array.view(np.uint8).reshape(len(array), -1), axis=1)
     return array.reshape(len(array), -1).astype(np.float32)
+
+
+def _product(rows, matrix):
+    """`rows @ matrix`, with the same bits for a row in any batch, which BLAS does not promise."""
+    found = np.zeros((len(rows), matrix.shape[1]), np.float32)
+    for column, weights in zip(rows.T, matrix, strict=True):
+        found += column[:, None] * weights
+    return found

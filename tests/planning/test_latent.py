@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sylvan import LatentSearch, Search, SearchConfig, reference
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
-from sylvan.muzero.temperature import picked
 from sylvan.planning import LatentState, latent, model_arrays
 from sylvan.reference.latent import LatentGame, evaluate
 
@@ -363,9 +362,6 @@ def test_what_was_found_comes_as_arrays():
         np.testing.assert_array_equal(policy[tree], result.policy)
         np.testing.assert_allclose(found.values[tree], result.values, rtol=1e-6)
         assert found.best[tree] == result.best
-    drawn = picked(found, np.ones(count), np.linspace(0, 0.999, count))
-    assert (policy[np.arange(count), drawn] > 0).all()
-    np.testing.assert_array_equal(picked(found, np.zeros(count), np.zeros(count)), found.best)
 
 
 def test_hidden_states_may_be_tensors():

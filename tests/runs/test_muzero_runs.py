@@ -66,7 +66,8 @@ def test_the_files_of_a_muzero_run(cartpole):
     networks = {str(path.relative_to(cartpole / "networks")) for path in cartpole.rglob("*.onnx")}
     parts = ("representation", "dynamics", "prediction")
     assert networks == {f"{which}/{part}.onnx" for which in ("best", "last") for part in parts}
-    assert Run.open(cartpole).checkpoints.steps() == [2, 3]
+    # With a lag of 1 the network of step 1 plays in step 3.
+    assert Run.open(cartpole).checkpoints.steps() == [1, 2, 3]
     lines = [json.loads(line) for line in (cartpole / "metrics.jsonl").read_text().splitlines()]
     final = lines[-1]
     for name in ("rating.return", "rating.low", "model.reward.1", "model.value.0", "loss.reward"):
@@ -80,7 +81,10 @@ def test_the_files_of_a_muzero_run(cartpole):
 def test_a_run_continues_if_episodes_fail(kind, tmp_path):
     pytest.importorskip("tests.muzero.environments")
     config = tiny_learned(2, f"gym:test/{kind}-v0")
-    config = config.replace(arena=config.arena.replace(every=1, games=12))
+    config = config.replace(
+        arena=config.arena.replace(every=1, games=12),
+        selfplay=config.selfplay.replace(positions=200),
+    )
     folder = train(config, tmp_path / "run").run.folder
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 2 and sum(line["selfplay.dropped"] for line in lines) > 0

@@ -103,7 +103,7 @@ fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [us
         asked: &asked,
     };
     let mut output = Output::default();
-    forest.replant(|_, old| old.root(0, None));
+    forest.replant(|_, old| old.root(0, None), &[]);
     forest.begin(false, |_| None);
     assert!(forest.step(None, &timing).is_ok());
     table.evaluate((0..ROOTS).map(|i| i % STATES), &mut output);

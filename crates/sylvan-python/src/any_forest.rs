@@ -67,7 +67,9 @@ pub trait AnyForest: Send {
         py: Python<'_>,
         seats: &[i64],
         legal: Option<ArrayView2<'_, bool>>,
+        seeds: &[u64],
     ) -> PyResult<()>;
+    fn rest(&mut self, first: usize);
     fn state<'py>(&self, tree: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>>;
@@ -267,20 +269,28 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         py: Python<'_>,
         seats: &[i64],
         legal: Option<ArrayView2<'_, bool>>,
+        seeds: &[u64],
     ) -> PyResult<()> {
         if !G::LEARNED {
             let message = "Only a forest of a learned model can be replanted: call plant().";
             return Err(SearchStateError::new_err(message));
         }
         unlocked::<G, _>(py, || {
-            Forest::replant(self, |i, old| {
-                let row = legal.as_ref().map(|legal| legal.row(i));
+            let root = |i: usize, old: &G| {
+                let row = legal.as_ref().filter(|_| i < seats.len());
+                let row = row.map(|legal| legal.row(i));
                 let mask = row.as_ref().and_then(|row| row.as_slice());
-                old.another_root(seats[i] as Seat, mask)
+                let seat = seats.get(i).map_or(0, |&seat| seat as Seat);
+                old.another_root(seat, mask)
                     .expect("states of a learned model have others")
-            });
+            };
+            Forest::replant(self, root, seeds);
         });
         Ok(())
+    }
+
+    fn rest(&mut self, first: usize) {
+        Forest::rest(self, first);
     }
 
     /// The state at the root of a tree.

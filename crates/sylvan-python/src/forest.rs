@@ -305,24 +305,41 @@ impl Forest {
         inner.forest.restore(tree, &nodes)
     }
 
-    /// Replaces every tree by a new one of a learned model: `seats[i]` is to move in tree `i`, and
-    /// row `i` of `legal` marks its legal actions, at least one; None allows all.
-    #[pyo3(signature = (seats, legal=None))]
+    /// Replaces every tree by a new one of a learned model: `seats[i]` is to move in tree `i`, row
+    /// `i` of `legal` marks its legal actions, at least one; None allows all. Tree `i` draws from
+    /// `seeds[i]`. There may be fewer rows than trees: `rest` leaves the others out.
+    #[pyo3(signature = (seats, legal=None, seeds=None))]
     fn replant(
         &self,
         py: Python<'_>,
         seats: PyReadonlyArray1<'_, i64>,
         legal: Option<PyReadonlyArray2<'_, bool>>,
+        seeds: Option<PyReadonlyArray1<'_, u64>>,
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
         let seats = seats.as_slice()?;
-        need_one_each(seats.len(), self.num_trees)?;
+        if seats.len() > self.num_trees {
+            need_one_each(seats.len(), self.num_trees)?;
+        }
         let legal = legal.as_ref().map(|legal| legal.as_array());
         if let Some(legal) = &legal {
-            need_one_each(legal.nrows(), self.num_trees)?;
+            need_one_each(legal.nrows(), seats.len())?;
         }
-        inner.forest.replant(py, seats, legal)
+        let seeds = match &seeds {
+            Some(seeds) => seeds.as_slice()?,
+            None => &[],
+        };
+        if !seeds.is_empty() {
+            need_one_each(seeds.len(), seats.len())?;
+        }
+        inner.forest.replant(py, seats, legal, seeds)
+    }
+
+    /// Ends the search of trees `first` and later.
+    fn rest(&self, first: usize) -> PyResult<()> {
+        self.lock()?.forest.rest(first);
+        Ok(())
     }
 
     /// The state at the root of a tree.

@@ -13,6 +13,7 @@ mod any_forest; // forests of any game behind one trait
 mod forest; // the Python class `Forest`
 mod any_actors; // actors of any game behind one trait
 mod actors; // the Python class `Actors`
+mod streams; // random choices of many games at once
 
 use pyo3::prelude::*;
 
@@ -33,5 +34,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<actors::PyBell>()?;
     module.add_class::<actors::Actors>()?;
     numbers::register(module)?;
+    streams::register(module)?;
     games::register(module)
 }

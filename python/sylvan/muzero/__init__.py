@@ -9,16 +9,15 @@
 | `device_model` | a model on a GPU, with CUDA graphs |
 | `model` | `TorchModel`, a PyTorch network as a model to plan with |
 | `search` | a `LatentSearch` for a game |
+| `turns` | whose turn it is, and which games fit a model |
+| `starts` | how games start: with random moves, at a position, where an episode was cut |
+| `game_keeper` | Python games and environments: begin, move, show |
 | `game_slots` | N real games that are played in parallel |
-| `temperature` | choose a move from the policy target |
 | `resignation` | resignation in parallel games |
-| `plies` | a sequence of plies as columns |
-| `diary` | the plies of games in progress |
-| `unfinished` | games in progress between steps |
-| `starts` | how games start: the first state, random moves, or a position of an earlier game |
-| `places` | the games of one group, in slots |
-| `planned` | one round of the actor: plan, step, store |
-| `actor` | `Actor`, plays many games or episodes with a model |
+| `ply_log` | the plies of a lease's games as columns |
+| `lease_book` | what the games of a lease share |
+| `game_group` | a group of games: plan, step, settle |
+| `model_player` | `ModelPlayer`, plays leases with a model |
 | `policies` | sparse policy targets |
 | `segments` | the replay window in segments of K steps |
 | `reanalyse` | `Reanalyse`, recompute targets with the newest model |
@@ -38,18 +37,18 @@ from typing import TYPE_CHECKING, Any
 from sylvan.networks import torch_missing
 
 if TYPE_CHECKING:
-    from sylvan.muzero.actor import Actor
     from sylvan.muzero.build import build_muzero
     from sylvan.muzero.config import MuZeroConfig
     from sylvan.muzero.learner import MuZeroLearner
     from sylvan.muzero.model import TorchModel, export_muzero
+    from sylvan.muzero.model_player import ModelPlayer
     from sylvan.muzero.onnx_model import OnnxModel
     from sylvan.muzero.reanalyse import Reanalyse
     from sylvan.muzero.sequences import SequenceBatch, SequenceReplay
 
 # Name -> the module of this package that defines it.
 _MODULES = {
-    "Actor": "actor",
+    "ModelPlayer": "model_player",
     "MuZeroConfig": "config",
     "MuZeroLearner": "learner",
     "OnnxModel": "onnx_model",
@@ -62,7 +61,7 @@ _MODULES = {
 }
 
 __all__ = [
-    "Actor",
+    "ModelPlayer",
     "MuZeroConfig",
     "MuZeroLearner",
     "OnnxModel",

@@ -23,8 +23,8 @@ from sylvan.errors import GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import LatentSide
-from sylvan.muzero.game_slots import own_score
 from sylvan.muzero.search import greedy
+from sylvan.muzero.turns import own_score
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.ratings.arena import ArenaConfig
 from sylvan.ratings.duel import Side

@@ -1,55 +1,45 @@
 """Game slots: N real games played side by side, whose moves are planned in a learned model.
 
 The games give only what a player learns: the observation of the seat to move, its legal
-actions, the rewards of a move and whether the game is over. Native games move in one call;
-others one by one, and an exception in one does not affect the others.
+actions, the rewards of a move and whether the game is over. Native games move in one call; others
+one by one, here or in other processes, and an exception in one does not affect the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan._native import Rng
-from sylvan.errors import ConfigError
 from sylvan.games.game import Game, Observation
-from sylvan.games.gymnasium import GymnasiumGame
-from sylvan.games.naming import GameSpec
+from sylvan.muzero.game_keeper import Beginnings, Opening, Shown
+from sylvan.muzero.starts import Order, Starts
+from sylvan.muzero.turns import CUT, FAILED
 from sylvan.planning import BulkForest
-from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Transitions
+from sylvan.planning.outcomes import OVER, UNMOVED, Transitions
+from sylvan.selfplay.ending import verdict
 
-__all__ = [
-    "CUT",
-    "FAILED",
-    "GameSlots",
-    "NativeGameSlots",
-    "PythonGameSlots",
-    "Views",
-    "make_game_slots",
-]
+__all__ = ["GameSlots", "Keeps", "NativeGameSlots", "PythonGameSlots", "Views"]
 
-CUT, FAILED = -4, -5
-"""`Transitions.turns` of an episode that was cut off, and of a game that raised an error."""
-
-
-PROBE_MOVES = 200
-"""Random moves that `try_out` plays."""
+Begin = Mapping[int, Order]
+"""Games to begin, by slot."""
+Openings = dict[int, Opening | Exception]
+"""The openings of games that have begun, or the errors that they raised, by slot."""
 
 
 class Views(NamedTuple):
-    """The inputs of planning in N games."""
+    """The inputs of planning in n games."""
 
     observations: Observation
-    """`[N, ...]`"""
+    """`[n, ...]`"""
     legal: NDArray[np.bool_]
-    """`[N, A]`"""
+    """`[n, A]`; in a truncated episode every action counts as legal."""
     seats: NDArray[np.int64]
-    """`[N]` to move."""
+    """`[n]` to move."""
     cut: NDArray[np.bool_]
-    """`[N]` truncated episodes: no seat moves, but the value is not zero."""
+    """`[n]` truncated episodes: no seat moves, but the value is not zero."""
 
 
 class GameSlots(Protocol):
@@ -58,167 +48,193 @@ class GameSlots(Protocol):
     faults: dict[int, Exception]
     """Exceptions that games raised in the last `play`, by slot."""
 
-    def state(self, slot: int) -> Game:
-        """Return the game in a slot."""
+    def begin(self, orders: Begin) -> Openings:
+        """Begin games."""
 
-    def plant(self, slot: int, state: Game) -> None:
-        """Put another game in a slot."""
-
-    def views(self) -> Views:
-        """Return the observations, legal actions and seats to plan from."""
+    def views(self, slots: NDArray[np.int64]) -> Views:
+        """The inputs of planning in some slots."""
 
     def play(self, actions: NDArray[np.int64]) -> Transitions:
-        """Apply an action in every game; skip games whose action is negative."""
+        """Apply an action in every game; skip slots whose action is negative."""
 
+    def verdict(self, slot: int) -> NDArray[np.float32]:
+        """The returns of a game at the move limit."""
 
-def make_game_slots(spec: GameSpec, states: Sequence[Game], threads: int = 1) -> GameSlots:
-    """Make slots for these games, at least one; native rules use `threads` threads."""
-    return NativeGameSlots(states, threads) if spec.is_native else PythonGameSlots(states)
+    def score(self, slot: int) -> float:
+        """The total reward of seat 0, by an environment's own count."""
+
+    def keep(self, slot: int, episode: int, plies: int) -> None:
+        """Take a game out of its slot that another lease continues."""
+
+    def end(self, slot: int, *, failed: bool = False) -> None:
+        """Take a game out of its slot that is over, or that raised an error."""
 
 
 class NativeGameSlots:
     """Games whose rules are in Rust: a forest that is never searched, only moved."""
 
-    def __init__(self, states: Sequence[Game], threads: int = 1) -> None:
-        self._forest = BulkForest(states, simulations=1, threads=threads)
-        self._cut = np.zeros(len(states), bool)
+    def __init__(self, starts: Starts, rule: str, slots: int, threads: int = 1) -> None:
+        """Make empty slots.
+
+        :param rule: `selfplay.verdict`.
+        """
+        self._starts, self._rule = starts, rule
+        self._first = starts.first(0)
+        self._forest = BulkForest([self._first] * slots, simulations=1, threads=threads)
+        self._paid = np.zeros(slots)
         self.faults: dict[int, Exception] = {}
 
-    def state(self, slot: int) -> Game:
-        """Return the game in a slot."""
-        return self._forest.state(slot)
+    def begin(self, orders: Begin) -> Openings:
+        """Begin games."""
+        openings: Openings = {}
+        for slot, order in orders.items():
+            begun = self._starts.begin(order)
+            self._forest.plant(slot, begun.state)
+            assert begun.rewards is not None
+            self._paid[slot] = begun.paid
+            openings[slot] = Opening(begun.actions, begun.seats, begun.rewards, begun.restarted)
+        return openings
 
-    def plant(self, slot: int, state: Game) -> None:
-        """Put another game in a slot."""
-        self._forest.plant(slot, state)
-
-    def views(self) -> Views:
-        """Return the leaves that a search would evaluate first."""
+    def views(self, slots: NDArray[np.int64]) -> Views:
+        """The leaves that a search would evaluate first."""
         self._forest.begin()
         leaves = self._forest.select()
-        assert leaves is not None and len(leaves) == len(self._cut)
-        views = Views(leaves.observations, leaves.mask, leaves.seats, self._cut)
+        assert leaves is not None
+        legal, seats = leaves.mask[slots], leaves.seats[slots]
+        views = Views(leaves.observations[slots], legal, seats, np.zeros(len(slots), bool))
         self._forest.abandon()
         return views
 
     def play(self, actions: NDArray[np.int64]) -> Transitions:
-        """Apply an action in every game; skip games whose action is negative."""
-        return self._forest.play(actions, keep=False)
+        """Apply an action in every game; skip slots whose action is negative."""
+        transitions = self._forest.play(actions, keep=False)
+        self._paid += transitions.rewards[:, 0] + transitions.returns[:, 0]
+        return transitions
+
+    def verdict(self, slot: int) -> NDArray[np.float32]:
+        """The returns of a game at the move limit."""
+        return verdict(self._forest.state(slot), self._rule)
+
+    def score(self, slot: int) -> float:
+        """The total reward of seat 0."""
+        return float(self._paid[slot])
+
+    def keep(self, slot: int, episode: int, plies: int) -> None:  # noqa: ARG002
+        """Empty a slot."""
+        self.end(slot)
+
+    def end(self, slot: int, *, failed: bool = False) -> None:  # noqa: ARG002
+        """Empty a slot: it holds a first state, which has a leaf like the others."""
+        self._forest.plant(slot, self._first)
+
+
+class Keeps(Protocol):
+    """Games by slot: a `GameKeeper`, or several in other processes."""
+
+    def begin_all(self, orders: Begin) -> Beginnings:
+        """Begin games."""
+
+    def play_all(self, actions: Mapping[int, int]) -> dict[int, Shown | Exception]:
+        """Make moves, by slot."""
+
+    def verdict(self, slot: int) -> tuple[float, ...]:
+        """The returns of a game at the move limit."""
+
+    def keep(self, slot: int, episode: int, plies: int) -> None:
+        """Take a game out of its slot that another lease continues."""
+
+    def end(self, slot: int, *, failed: bool = False) -> None:
+        """Take a game out of its slot."""
+
+    def stop(self) -> None:
+        """Forget all games."""
 
 
 class PythonGameSlots:
     """Games whose rules are in Python, or in an environment."""
 
-    def __init__(self, states: Sequence[Game]) -> None:
-        self._states = list(states)
-        first = self._states[0]
-        self.num_actions, self.seats = first.num_actions, first.num_players
+    def __init__(self, keeper: Keeps, example: Game, slots: int, base: int = 0) -> None:
+        """Make empty slots.
+
+        :param example: any state; gives the numbers of actions and seats.
+        :param base: the keeper's number of slot 0.
+        """
+        self._keeper, self.seats, self._base = keeper, example.num_players, base
+        self._observations: NDArray[Any] | None = None
+        self._legal = np.ones((slots, example.num_actions), bool)
+        self._masked = np.zeros(slots, bool)
+        """Slots where not all actions are legal."""
+        self._turns = np.zeros(slots, np.int64)
+        self._scores = np.zeros(slots)
         self.faults: dict[int, Exception] = {}
 
-    def state(self, slot: int) -> Game:
-        """Return the game in a slot."""
-        return self._states[slot]
+    def begin(self, orders: Begin) -> Openings:
+        """Begin games."""
+        openings: Openings = {}
+        kept = {self._base + slot: order for slot, order in orders.items()}
+        for number, begun in self._keeper.begin_all(kept).items():
+            slot = number - self._base
+            if isinstance(begun, Exception):
+                openings[slot] = begun
+                continue
+            openings[slot], shown = begun
+            self._show(slot, shown)
+        return openings
 
-    def plant(self, slot: int, state: Game) -> None:
-        """Put another game in a slot."""
-        self._states[slot] = state
+    def _show(self, slot: int, shown: Shown) -> None:
+        """Take in what a game shows."""
+        self._turns[slot], self._scores[slot] = shown.turn, shown.score
+        if shown.observation is None:
+            return
+        if self._observations is None:
+            seen = np.asarray(shown.observation)
+            self._observations = np.zeros((len(self._turns), *seen.shape), seen.dtype)
+        self._observations[slot] = shown.observation
+        if shown.legal is None:
+            if self._masked[slot]:
+                self._legal[slot], self._masked[slot] = True, False
+        else:
+            self._legal[slot], self._masked[slot] = False, True
+            self._legal[slot, shown.legal] = True
 
-    def views(self) -> Views:
-        """Return the inputs of planning; in a truncated episode every action counts as legal."""
-        states = self._states
-        cut = np.array([was_cut(state) for state in states])
-        legal = np.zeros((len(states), self.num_actions), bool)
-        for slot, state in enumerate(states):
-            actions = state.legal_actions()
-            if cut[slot] or len(actions) == self.num_actions:
-                legal[slot] = True
-            else:
-                legal[slot, actions] = True
-        seats = [0 if cut[slot] else state.to_play() for slot, state in enumerate(states)]
-        seen = np.stack([state.observation() for state in states])
-        return Views(seen, legal, np.array(seats, np.int64), cut)
+    def views(self, slots: NDArray[np.int64]) -> Views:
+        """The inputs of planning in some slots."""
+        assert self._observations is not None
+        turns = self._turns[slots]
+        cut = turns == CUT
+        seen, legal = self._observations[slots], self._legal[slots]
+        return Views(seen, legal, np.where(cut, 0, turns), cut)
 
     def play(self, actions: NDArray[np.int64]) -> Transitions:
-        """Apply an action in every game; skip games whose action is negative."""
-        turns = np.full(len(self._states), UNMOVED, np.int8)
+        """Apply an action in every game; skip slots whose action is negative."""
+        turns = np.full(len(self._turns), UNMOVED, np.int8)
         returns, rewards = (np.zeros((len(turns), self.seats), np.float32) for _ in "ab")
         self.faults = {}
-        for slot, action in enumerate(actions.tolist()):
-            if action < 0:
+        moves = dict(enumerate(actions.tolist(), self._base))
+        played = self._keeper.play_all({slot: move for slot, move in moves.items() if move >= 0})
+        for number, shown in played.items():
+            slot = number - self._base
+            if isinstance(shown, Exception):
+                self.faults[slot], turns[slot] = shown, FAILED
                 continue
-            state = self._states[slot]
-            try:
-                state.apply(action)
-                rewards[slot] = state.rewards()
-                turns[slot] = turn_of(state)
-                if turns[slot] == OVER:
-                    returns[slot] = state.returns()
-            except Exception as error:
-                self.faults[slot] = error
-                turns[slot], rewards[slot] = FAILED, 0
+            self._show(slot, shown)
+            turns[slot], rewards[slot] = shown.turn, shown.rewards
+            if shown.turn == OVER:
+                returns[slot] = shown.returns
         return Transitions(turns, returns, rewards)
 
+    def verdict(self, slot: int) -> NDArray[np.float32]:
+        """The returns of a game at the move limit."""
+        return np.array(self._keeper.verdict(self._base + slot), np.float32)
 
-def was_cut(state: Game) -> bool:
-    """Return whether a game was truncated, for example by a time limit."""
-    return isinstance(state, GymnasiumGame) and state.truncated
+    def score(self, slot: int) -> float:
+        """The total reward of seat 0, by an environment's own count."""
+        return float(self._scores[slot])
 
+    def keep(self, slot: int, episode: int, plies: int) -> None:
+        """Take a game out of its slot that another lease continues."""
+        self._keeper.keep(self._base + slot, episode, plies)
 
-def own_score(state: Game, total: float) -> float:
-    """Return an environment's own sum of rewards; `total` for other games."""
-    return float(state.score) if isinstance(state, GymnasiumGame) else total
-
-
-def turn_of(state: Game) -> int:
-    """Return the seat to move, or the code of why there is none."""
-    if was_cut(state):
-        return CUT
-    if state.is_terminal():
-        return OVER
-    return CHANCE if need_no_chance(state) else state.to_play()
-
-
-def need_no_chance(state: Game) -> bool:
-    """Return False.
-
-    :raises ConfigError: the state is a chance node.
-    """
-    if getattr(state, "is_chance", bool)():
-        raise ConfigError(
-            f"{type(state).__name__} has chance nodes, but a learned model predicts one outcome "
-            "per action: train it with its rules, --algorithm alphazero."
-        )
-    return False
-
-
-def need_turns(name: str, before: NDArray[Any], after: NDArray[Any], seats: int) -> None:
-    """:raises ConfigError: the seats do not move in turn, as a search over a model requires.
-
-    :param before: `[N]` the seat that moved.
-    :param after: `[N]` the next seat to move; negative: none.
-    """
-    wrong = (after >= 0) & (after != (before + 1) % seats)
-    if wrong.any():
-        slot = int(wrong.argmax())
-        raise ConfigError(
-            f"In {name} seat {after[slot]} moves after seat {before[slot]}, but a search over a "
-            "learned model needs seats that move in turn: train it with its rules, "
-            "--algorithm alphazero."
-        )
-
-
-def try_out(state: Game, name: str, seed: int) -> None:
-    """Play random moves, in place, to report early that a game cannot be learned.
-
-    :raises ConfigError: chance moves, or the seats do not move in turn.
-    """
-    rng, mover = Rng(seed), -1
-    for _ in range(PROBE_MOVES):
-        turn = turn_of(state)
-        if mover >= 0:
-            need_turns(name, np.array([mover]), np.array([turn]), state.num_players)
-        if turn < 0:
-            return
-        legal = state.legal_actions()
-        state.apply(legal[rng.below(len(legal))])
-        mover = turn
+    def end(self, slot: int, *, failed: bool = False) -> None:
+        """Take a game out of its slot that is over, or that raised an error."""
+        self._keeper.end(self._base + slot, failed=failed)

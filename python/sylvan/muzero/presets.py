@@ -39,7 +39,7 @@ _KINDS: dict[tuple[str, str], Settings] = {
     ("vector", "cpu"): {
         "run": {"minutes": 10.0, "threads": 1},
         "network": {"size": "mlp2x128"},
-        "selfplay": {"games": 8, "positions": 512},
+        "selfplay": {"games": 64, "positions": 1024, "segment_plies": 32},
         "learner": {
             "batch": 128,
             "samples_per_position": 16.0,
@@ -66,7 +66,7 @@ _KINDS: dict[tuple[str, str], Settings] = {
         "arena": {"every": 5},
     },
     # A convolution over an image takes as long as a whole search over a board, and episodes are
-    # long: few and short ratings, and few parallel episodes, so that some end early.
+    # long: few and short ratings, and small steps.
     ("image", "cpu"): {
         "run": {"minutes": 10.0},
         "network": {"size": "2x32"},
@@ -183,19 +183,18 @@ _BOTH: dict[tuple[str, str], Settings] = {
 
 _ENVIRONMENTS: dict[str, Settings] = {
     "gym:CartPole-v1": {
-        "run": {"steps": 80, "minutes": None},
+        "run": {"steps": 40, "minutes": None},
         "search": {"simulations": 16},
         "targets": {"td_steps": 30},
     },
-    # Returns from -500 to 300: scaled by 0.1 they are predicted more exactly. Episodes have up to
-    # 1,000 steps, so many are played in parallel. With temperature 1, random actions make landings
-    # fail and the agent learns to hover, so the temperature is lower.
+    # Returns from -500 to 300: scaled by 0.1 they are predicted more exactly. With temperature 1,
+    # random actions make landings fail and the agent learns to hover, so the temperature is lower.
     "gym:LunarLander-v3": {
         "run": {"steps": 240, "minutes": None},
         "game": {"params": {"reward_scale": 0.1}},
         "network": {"size": "mlp2x192"},
         "search": {"simulations": 25, "discount": 0.99},
-        "selfplay": {"games": 16, "positions": 2048, "temperature": 0.5},
+        "selfplay": {"positions": 2048, "temperature": 0.5},
         "targets": {"td_steps": 10, "discount": 0.99},
         "learner": {
             "batch": 256,
@@ -217,7 +216,11 @@ def muzero_settings(
 
     :param shape: of an observation.
     """
-    algorithm: Settings = {"run": {"algorithm": "muzero", "eight_bits": False}}
+    # The next games cannot begin while the last ones end: they would use the same threads.
+    algorithm: Settings = {
+        "run": {"algorithm": "muzero", "eight_bits": False},
+        "selfplay": {"lag": 0},
+    }
     if seats > 1:
         own = _GAMES.get(game, {"targets": {"value_mix": 0.25}})
         return [algorithm, own, _BOTH.get((game, machine), {})]

@@ -156,10 +156,14 @@ class LatentSearch:
         *,
         seats: Seats | None = None,
         noise: Sequence[Sequence[float] | None] | None = None,
+        seeds: NDArray[np.uint64] | None = None,
     ) -> LatentForest:
         """`run_many` that returns the forest of searched trees; the next call reuses it.
 
         `forest.outcomes()` has the results of all trees as arrays.
+
+        :param seeds: `[B]` of the random choices of each search. Then a search does not depend on
+            the others or on earlier ones, and a forest of more trees is reused too.
         """
         first = checked_output(self.model.initial_inference(observations), "initial_inference")
         policy = to_numpy(first.policy, "policy", "initial_inference")
@@ -172,7 +176,7 @@ class LatentSearch:
                 f"initial_inference() was asked about {count} positions and gave a policy for "
                 f"{len(policy)}: give a row for each observation."
             )
-        forest = self._planted(policy.shape, legal_actions, seats)
+        forest = self._planted(policy.shape, legal_actions, seats, seeds)
         forest.begin(noise)
         try:
             self._plan(forest, first._replace(policy=policy))
@@ -222,18 +226,23 @@ class LatentSearch:
         shape: tuple[int, ...],
         legal_actions: Legal | None,
         seats: Seats | None,
+        seeds: NDArray[np.uint64] | None,
     ) -> LatentForest:
         """A forest of B roots with A actions (`shape`); the last one is reused if it fits."""
         count, num_actions = shape
         movers = self._seats(count, seats)
         legal = checked_legal(legal_actions, count, num_actions)
         forest = self.forest
-        if forest is None or (len(forest), forest.num_actions) != shape:
+        listed = not (legal is None or isinstance(legal, np.ndarray))
+        fits = forest is not None and forest.num_actions == num_actions
+        if forest is None or not fits or not _has_room(forest, count, seeds):
             forest = LatentForest([self._root(num_actions, [0], 0)] * count, self.config)
             self.forest, self._hidden = forest, None
-        if legal is None or isinstance(legal, np.ndarray):
-            forest.replant(movers, legal)
-        else:
+        if not listed or seeds is not None:
+            mask = None if listed else legal
+            forest.replant(movers, mask, seeds)  # type: ignore[arg-type]
+        if listed:
+            assert legal is not None
             for tree, (actions, seat) in enumerate(zip(legal, movers.tolist(), strict=True)):
                 forest.plant(tree, self._root(num_actions, actions, seat))
         return forest
@@ -278,7 +287,7 @@ class LatentSearch:
                 self._hidden = stored = None
         if stored is None:
             assert self.forest is not None
-            whole = (len(self.forest) * self._stride, *shape)
+            whole = (self.forest.room * self._stride, *shape)
             stored = hidden.new_empty(whole) if is_tensor(hidden) else np.empty(whole, dtype)
         if tuple(stored.shape[1:]) != shape:
             raise EvaluationError(
@@ -329,6 +338,11 @@ class LatentSearch:
                 f"{method}() gave values or rewards of shape {given.shape}: give {forms}."
             )
         return given.reshape(count)
+
+
+def _has_room(forest: LatentForest, count: int, seeds: object) -> bool:
+    """Whether a forest can be reused for so many trees; with seeds also one with more room."""
+    return forest.room >= count if seeds is not None else len(forest) == forest.room == count
 
 
 def _players(given: object) -> int:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sylvan import _native
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
-from sylvan.planning.trees import Trees
+from sylvan.planning.outcomes import Outcomes
+from sylvan.planning.trees import Noise, Trees
 
 __all__ = ["Evaluations", "LatentForest", "LatentState", "Steps"]
 
@@ -58,6 +59,8 @@ class LatentForest(Trees):
     def __init__(self, roots: Sequence[LatentState], config: SearchConfig) -> None:
         """Plant a tree for each root."""
         super().__init__(roots, config)
+        self.room = len(roots)
+        """The most trees that it can have."""
 
     def step(self, stride: int, evaluations: Evaluations | None = None) -> Steps | None:
         """Store the evaluations of the last steps, if any, and return the next steps.
@@ -75,12 +78,45 @@ class LatentForest(Trees):
         self.batches += 1
         return Steps(*steps)
 
-    def replant(self, seats: NDArray[np.int64], legal: NDArray[np.bool_] | None = None) -> None:
+    def replant(
+        self,
+        seats: NDArray[np.int64],
+        legal: NDArray[np.bool_] | None = None,
+        seeds: NDArray[np.uint64] | None = None,
+    ) -> None:
         """Replace every tree by a new one: `plant` for thousands of trees.
+
+        With fewer rows than `room`, the forest has so many trees from now on.
 
         :param seats: `[N]` the seat to move at each root
         :param legal: `[N, num_actions]` true where an action is legal; None: all are
+        :param seeds: `[N]` of the random choices in each tree; None: they go on
         """
-        self._native.replant(seats, legal)
-        self._states = [None] * len(self)
+        self._native.replant(seats, legal, seeds)
+        self._states = [None] * len(seats)
         self._roots_changed()
+
+    def begin(self, noise: Noise | None = None) -> None:
+        """Start a new search of all trees."""
+        super().begin(noise)
+        if len(self) < self.room:
+            self._native.rest(len(self))
+
+    def outcomes(self) -> Outcomes:
+        """The results of all trees in flat arrays."""
+        found, count = super().outcomes(), len(self)
+        if count == self.room:
+            return found
+        edges = int(found.offsets[count])
+        return Outcomes(
+            offsets=found.offsets[: count + 1],
+            actions=found.actions[:edges],
+            policy=found.policy[:edges],
+            visits=found.visits[:edges],
+            priors=found.priors[:edges],
+            best=found.best[:count],
+            seats=found.seats[:count],
+            values=found.values[:count],
+            surprise=found.surprise[:count],
+            simulations=found.simulations[:count],
+        )

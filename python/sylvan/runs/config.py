@@ -43,6 +43,7 @@ __all__ = [
     "merged",
     "overrides",
     "sectioned",
+    "without_former",
 ]
 
 
@@ -286,6 +287,18 @@ def sectioned(settings: Mapping[str, Any]) -> dict[str, Any]:
             section, own = _section_of(name)
             found = merged(found, {section: {own: value}})
     return found
+
+
+FORMER = {"selfplay": ("halves",)}
+"""Settings that earlier versions wrote into run folders and that have no effect any more."""
+
+
+def without_former(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run folder, sorted into sections, without those of earlier versions."""
+    return {
+        section: {name: own for name, own in values.items() if name not in FORMER.get(section, ())}
+        for section, values in sections.items()
+    }
 
 
 def _ours(section: str, name: str) -> str:

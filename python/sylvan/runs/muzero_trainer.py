@@ -1,23 +1,22 @@
 """The trainer of MuZero runs, which learn a model instead of using the rules.
 
 The loop, the folder, the checkpoints and the live view are the same as in AlphaZero runs. The
-network (three in one), the actor (searches over the model), the batches (sequences instead of
+network (three in one), the player (searches over the model), the batches (sequences instead of
 positions), the loss and the rating differ.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from torch import nn
 
 from sylvan.errors import ConfigError
 from sylvan.games.game import Game
-from sylvan.muzero.actor import Actor
 from sylvan.muzero.build import build_muzero
 from sylvan.muzero.episodes import EpisodeArena
 from sylvan.muzero.evaluation import LatentArena
 from sylvan.muzero.learner import MuZeroLearner
 from sylvan.muzero.model import TorchModel
+from sylvan.muzero.model_player import ModelPlayer
 from sylvan.muzero.quality import model_quality
 from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
@@ -27,6 +26,8 @@ from sylvan.replay.record import GameRecord
 from sylvan.runs.muzero_publish import ModelPublisher
 from sylvan.runs.seeds import random_numbers
 from sylvan.runs.trainer import Trainer
+from sylvan.selfplay.leases import Lease
+from sylvan.selfplay.selfplay import SelfPlay
 
 __all__ = ["MuZeroTrainer"]
 
@@ -34,7 +35,7 @@ __all__ = ["MuZeroTrainer"]
 class MuZeroTrainer(Trainer[TorchModel]):
     """The parts of a MuZero run, and the phases of a step."""
 
-    selfplay: Actor
+    selfplay: SelfPlay
 
     def _network(self) -> nn.Module:
         config = self.config
@@ -73,7 +74,9 @@ class MuZeroTrainer(Trainer[TorchModel]):
         )
         if config.muzero.reanalyse or config.muzero.fresh_values:
             replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)
-        self.selfplay = Actor(spec, config.selfplay, self.seed, search, header.encoding)
+        parts = (spec, config.selfplay, self.seed, header.encoding, search)
+        player = self.player or ModelPlayer(*parts)
+        self.selfplay = SelfPlay(*parts, player=player, learned=True)
         arena = EpisodeArena if header.num_players == 1 else LatentArena
         self.arena = arena(spec, config.arena, self.seed, folder, search)
         self.publisher = ModelPublisher(self.run.networks, copied)
@@ -81,15 +84,28 @@ class MuZeroTrainer(Trainer[TorchModel]):
     def _refresh(self, network: nn.Module) -> None:
         self.evaluator.refresh(network)
 
-    def _play(self, *, last: bool) -> list[GameRecord]:  # noqa: ARG002 (games span steps)
-        self._refresh(self._player())
-        return self.selfplay.play(self.evaluator, self.step, self._played)
+    def _play(self, *, last: bool) -> list[GameRecord]:
+        newest = self._playing_step()
+        try:
+            return self.selfplay.play(self._loaded, self.step, newest, self._played, last=last)
+        finally:
+            if self.config.selfplay.lag:  # targets are recomputed with the newest model
+                self._load(newest)
 
-    def _player(self) -> nn.Module:
-        """The averaged network, or the last that passed the gate."""
-        if self.config.arena.gate is None:
-            return self.learner.averaged
-        return self.publisher.filled(self._network_of(self._playing_step()))
+    def _loaded(self, lease: Lease) -> TorchModel:
+        """The model with the network of a lease."""
+        self._load(lease.network)
+        return self.evaluator
+
+    def _load(self, step: int) -> None:
+        self._refresh(self.publisher.filled(self._network_of(step)))
+
+    def close(self) -> None:
+        """Give up the games in progress."""
+        self.selfplay.stop()
+
+    def _played_with(self) -> set[int]:
+        return {lease.network for lease in self.selfplay.leases.planned}
 
     def play(self, *, last: bool = False) -> dict[str, float]:
         """Play, and store the games that ended in the replay."""
@@ -99,7 +115,7 @@ class MuZeroTrainer(Trainer[TorchModel]):
         return numbers
 
     def _new_positions(self) -> int:
-        """The stored positions: an episode is stored at its end, which may take many steps."""
+        """The stored positions: the last search of an episode that was cut is not stored."""
         return self._stored
 
     def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
@@ -108,12 +124,20 @@ class MuZeroTrainer(Trainer[TorchModel]):
         found = model_quality(self.evaluator, self.spec, records, self.config.targets, rng)
         figures = super()._play_figures(records) | found.numbers()
         figures["selfplay.dropped"] = float(self.selfplay.statistics.dropped)
-        paid = [float(record.rewards.sum()) for record in records if record.rewards is not None]
-        if paid and self.header.num_players == 1:
-            figures["selfplay.return"] = float(np.mean(paid))
-            figures.pop("selfplay.first_seat")
-            figures.pop("selfplay.draws")
-        return figures
+        return figures if self.header.num_players > 1 else figures | self._episode_figures(figures)
+
+    def _episode_figures(self, figures: dict[str, float]) -> dict[str, float]:
+        """Means over the episodes that ended, which earlier steps may have begun."""
+        for name in ("first_seat", "draws", "resigned", "length", "unfinished"):
+            figures.pop(f"selfplay.{name}", None)
+        found = self.selfplay.statistics
+        if not found.games:
+            return {}
+        return {
+            "selfplay.length": found.mean_length,
+            "selfplay.return": found.mean_score,
+            "selfplay.unfinished": found.limits / found.games,
+        }
 
 
 def _need_learnable(game: Game, name: str, value_kind: str) -> None:

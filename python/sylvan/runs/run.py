@@ -31,6 +31,7 @@ from sylvan.runs.config import (
     TrainingConfig,
     differences,
     sectioned,
+    without_former,
 )
 from sylvan.runs.metrics import Metrics
 from sylvan.settings.file import read_settings, toml_text
@@ -75,7 +76,7 @@ class Run:
         if not cls.exists(folder):
             raise RunError(f"{folder} is not a run: it contains no {CONFIG}.")
         try:
-            settings = sectioned(read_settings(Path(folder) / CONFIG))
+            settings = without_former(sectioned(read_settings(Path(folder) / CONFIG)))
             return cls(folder, TrainingConfig(**settings))
         except ConfigError as error:
             raise RunError(f"{Path(folder) / CONFIG} cannot be used: {error}") from None

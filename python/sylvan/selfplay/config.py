@@ -33,13 +33,14 @@ class SelfPlayConfig(Section):
         1,
         ge=0,
         le=100,
-        description="AlphaZero: steps by which the network that plays a step's games is older than "
-        "the newest one. 1 lets the next games begin while the last ones end; 0 waits for them",
+        description="steps by which the network that plays a step's games is older than the newest "
+        "one. 1 lets the next games begin while the last ones end; 0 waits for them",
     )
-    halves: Annotated[int, Field(ge=1, le=2)] | None = Field(
-        None,
-        description="with a learned model: 2 plans half of the games while the others step, which "
-        "helps if environments are slow; none: 2 if each half has 64 games",
+    segment_plies: Annotated[int, Field(ge=2)] | None = Field(
+        64,
+        description="with a learned model and one seat: a step plays at most so many plies of an "
+        "episode, and a later step continues it, so that long episodes do not delay learning; "
+        "none: whole episodes",
     )
     reuse: bool = Field(
         True, description="keep the subtree of the played move, which deepens searches at no cost"

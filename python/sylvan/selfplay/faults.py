@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from sylvan.errors import GameContractError, SylvanError
 from sylvan.games.naming import GameSpec
 
-__all__ = ["as_game_errors", "dropped_note"]
+__all__ = ["as_game_errors", "dropped_note", "is_out_of_memory"]
 
 
 @contextmanager
@@ -20,6 +20,11 @@ def as_game_errors(spec: GameSpec) -> Iterator[None]:
         raise
     except Exception as error:
         raise _game_error(spec, error) from error
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a device has not enough memory (`torch.cuda.OutOfMemoryError`)."""
+    return type(error).__name__ == "OutOfMemoryError"
 
 
 def dropped_note(spec: GameSpec, dropped: Sequence[tuple[int, Exception]], played: int) -> str:

@@ -18,8 +18,9 @@ from sylvan.replay.record import GameRecord
 
 __all__ = ["ENDINGS", "GameColumns"]
 
-ENDINGS = ("end", "limit", "resign")
-"""The names of endings, by their numbers in the column `endings`."""
+ENDINGS = ("end", "limit", "resign", "segment")
+"""The names of endings, by their numbers in the column `endings`. `segment`: the episode goes on in
+another lease."""
 
 
 class GameColumns:
@@ -35,7 +36,7 @@ class GameColumns:
         for name in ("returns", "values", "rewards"):
             self.columns[name] = self.columns[name].reshape(-1, seats)
         self._has_rewards = type(first).rewards is not Game.rewards
-        if self.columns["observations"].size:
+        if self.columns["observations"].size and self.columns["observations"].ndim == 1:
             example = _example(first)
             seen = self.columns["observations"].reshape(-1, *example.shape)
             self.columns["observations"] = seen.astype(example.dtype, copy=False)
@@ -63,6 +64,7 @@ class GameColumns:
         rows = slice(first, end)
         edges = slice(self.edges[first], self.edges[end])
         observations = self["observations"]
+        ending = ENDINGS[self["endings"][game]]
         return GameRecord(
             actions=self["actions"][rows],
             seats=self["seats"][rows],
@@ -75,7 +77,7 @@ class GameColumns:
             returns=self["returns"][game],
             rewards=self["rewards"][rows] if self._has_rewards else None,
             observations=observations[rows] if observations.size else None,
-            ending=ENDINGS[self["endings"][game]],
+            ending="limit" if ending == "segment" else ending,
             step=step,
             seed=int(self["seeds"][game]),
         )

@@ -44,7 +44,8 @@ __all__ = [
 ]
 
 AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
-Load = Callable[[Lease], AnyEvaluator]
+Load = Callable[[Lease], Any]
+"""Gives what evaluates the positions of a lease: an `AnyEvaluator`, or a learned model."""
 Watch = Callable[[SelfPlayStatistics], Any]
 
 MOST_TRIED = 1024

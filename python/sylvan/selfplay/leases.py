@@ -8,12 +8,16 @@ games follow from the checkpoint of a step, never from timing, and lease k + 1 c
 last games of lease k are being played.
 
 The first L + 1 leases are played by the first network.
+
+*Long episodes.* With a learned model, a lease plays at most `segment_plies` plies of an episode of
+one seat. A later lease continues it (`Unfinished`) with its own network: its first games are the
+episodes that were cut before it was planned, the oldest first; the others begin new ones.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,12 +27,28 @@ import numpy as np
 from sylvan._native import Rng, mix
 from sylvan.games.game import Game
 from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.selfplay.game_columns import ENDINGS, GameColumns
 from sylvan.selfplay.restarts import Position, Restarts, packed, unpacked
 
-__all__ = ["Lease", "Leases", "random_length"]
+__all__ = ["Lease", "Leases", "Unfinished", "cut_episodes", "random_length"]
+
+SEGMENT = ENDINGS.index("segment")
 
 GUESSES = 8
 """Random games that estimate the length of a game before one has been played."""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An episode that was cut, to be continued by another lease."""
+
+    number: int
+    """The game that began it; its seed and all random choices follow from this number."""
+    actions: list[int]
+    """All actions so far."""
+    seen: int
+    """A checksum of the observation after them: an environment that then shows another one does
+    not repeat itself, and the episode is dropped."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,8 @@ class Lease:
     count: int
     positions: list[Position] = field(default_factory=list)
     """Positions to start from."""
+    unfinished: list[Unfinished] = field(default_factory=list)
+    """Episodes that its first games continue."""
 
 
 class Leases:
@@ -58,6 +80,8 @@ class Leases:
         self.restarts = Restarts(config.restart_memory)
         self._next = 0
         """The first game that belongs to no lease yet."""
+        self._unfinished: list[Unfinished] = []
+        """Episodes that wait for a lease, the oldest first."""
         self._length = 0.0
         """Mean searched positions of the newest games; 0 before the first."""
         self._guess = guess
@@ -70,25 +94,38 @@ class Leases:
             count = max(1, round(self.config.positions / length))
             wanted = math.ceil(self.config.restart_share * count)
             positions = self.restarts.take(wanted) if wanted else []
-            self.planned.append(Lease(number, newest, self._next, count, positions))
+            going_on, self._unfinished = self._unfinished[:count], self._unfinished[count:]
+            self.planned.append(Lease(number, newest, self._next, count, positions, going_on))
             self._next += count
 
-    def over(self, lengths: float) -> Lease:
-        """Remove the first lease, whose games had a mean of `lengths` searched positions."""
+    def over(self, lengths: float, unfinished: Sequence[Unfinished] = ()) -> Lease:
+        """Remove the first lease, whose games had a mean of `lengths` searched positions; other
+        leases continue the unfinished episodes.
+        """
         self._length = lengths
+        self._unfinished += unfinished
         return self.planned.pop(0)
 
     def state_dict(self) -> dict[str, Any]:
         """The state for `load_state_dict`: arrays and JSON values."""
         positions = [each for lease in self.planned for each in lease.positions]
         lengths, actions = packed(positions)
+        waiting = [each for lease in self.planned for each in lease.unfinished]
+        waiting += self._unfinished
+        episode_lengths, episode_actions = packed([each.actions for each in waiting])
         return {
             "games_started": self._next,
             "mean_positions": self._length,
             "leases": [
-                [lease.number, lease.network, lease.first, lease.count, len(lease.positions)]
+                [
+                    *(lease.number, lease.network, lease.first, lease.count),
+                    *(len(lease.positions), len(lease.unfinished)),
+                ]
                 for lease in self.planned
             ],
+            "episodes": [[each.number, each.seen] for each in waiting],
+            "episode_lengths": episode_lengths,
+            "episode_actions": episode_actions,
             "lease_lengths": lengths,
             "lease_actions": actions,
             **self.restarts.state_dict(),
@@ -102,20 +139,50 @@ class Leases:
         self._length = float(state.get("mean_positions", 0.0))
         self.restarts.load_state_dict(state)
         self.planned = []
+        episodes = _episodes(state)
         if "leases" in state:
             found = unpacked(state["lease_lengths"], state["lease_actions"])
             positions = iter(found)
-            for number, network, first, count, own in state["leases"]:
+            for number, network, first, count, own, *continued in state["leases"]:
                 mine = [next(positions).tolist() for _ in range(own)]
-                self.planned.append(Lease(number, network, first, count, mine))
+                going_on = [next(episodes) for _ in range(sum(continued))]
+                self.planned.append(Lease(number, network, first, count, mine, going_on))
+        self._unfinished = list(episodes)
 
 
-def random_length(first: Game, seed: int, most: int | None) -> float:
-    """Mean choices of some random games, of at most `most` plies; those that raise do not count."""
+def cut_episodes(lease: Lease, games: GameColumns) -> list[Unfinished]:
+    """The episodes of a lease that is over that other leases continue."""
+    if "episodes" not in games.columns:
+        return []
+    found = []
+    for game in np.flatnonzero(games["endings"] == SEGMENT).tolist():
+        place = int(games["numbers"][game]) - lease.first
+        before = lease.unfinished[place].actions if place < len(lease.unfinished) else []
+        own = games["actions"][games.plies[game] : games.plies[game + 1]].tolist()
+        number, seen = int(games["episodes"][game]), int(games["seen"][game])
+        found.append(Unfinished(number, [*before, *own], seen))
+    return found
+
+
+def _episodes(state: dict[str, Any]) -> Iterator[Unfinished]:
+    """The unfinished episodes of a `state_dict`, in order."""
+    if "episodes" not in state:
+        return
+    actions = unpacked(state["episode_lengths"], state["episode_actions"])
+    for (number, seen), own in zip(state["episodes"], actions, strict=True):
+        yield Unfinished(number, own.tolist(), seen)
+
+
+def random_length(begin: Callable[[int], Game], seed: int, most: int | None) -> float:
+    """Mean choices of some random games, of at most `most` plies; those that raise do not count.
+
+    :param begin: gives the first state of the game with a seed.
+    """
     lengths = []
     for number in range(GUESSES):
         with suppress(Exception):  # self-play drops such games and reports them
-            lengths.append(_random_game(first.clone(), Rng(mix(seed, number)), most))
+            drawn = mix(seed, number)
+            lengths.append(_random_game(begin(drawn), Rng(drawn), most))
     return float(np.mean(lengths)) if lengths else 1.0
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
+from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
@@ -25,7 +26,7 @@ from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.faults import dropped_note
 from sylvan.selfplay.game_columns import GameColumns
 from sylvan.selfplay.lease_player import AnyEvaluator, LeasePlayer, Load, PlaysLeases, Watch
-from sylvan.selfplay.leases import Lease, Leases, random_length
+from sylvan.selfplay.leases import Lease, Leases, cut_episodes, random_length
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
@@ -50,12 +51,16 @@ class SelfPlay:
         search: SearchConfig | None = None,
         room: Room = np.zeros,
         player: PlaysLeases | None = None,
+        *,
+        learned: bool = False,
     ) -> None:
         """Prepare without starting a game.
 
         :param search: settings of every search; default: 64 simulations with noise.
         :param room: as in `Actors`.
         :param player: plays the leases; default: actors of this machine.
+        :param learned: whether the player plans in a learned model, so that it plays long episodes
+            of one seat in parts.
         """
         self.spec, self.config, self.seed = spec, config, seed
         self.first = spec.first() if encoding is None else spec.first().encoded(encoding)
@@ -66,6 +71,7 @@ class SelfPlay:
         self.notes: list[str] = []
         """Sentences for the user, about games that were dropped."""
         self._auxiliary = offers_auxiliary(self.first)
+        self._segment = config.segment_plies if learned and self.first.num_players == 1 else None
 
     def play(
         self,
@@ -105,17 +111,24 @@ class SelfPlay:
     def _records(self, lease: Lease, games: GameColumns) -> list[GameRecord]:
         """The games of a lease as records; learn lengths and positions from them."""
         records = games.records(lease.number)
-        if self._auxiliary:
+        if self._auxiliary and "episodes" not in games.columns:
             records = [with_auxiliary(record, self.first) for record in records]
         if self.config.restart_share:
             for number, record in zip(games["numbers"].tolist(), records, strict=True):
                 self.leases.restarts.learn(number, record)
-        self.leases.over(self.statistics.positions / max(1, len(games)))
+        length = self.statistics.positions / max(1, len(games))
+        self.leases.over(length, cut_episodes(lease, games))
         return records
 
     def _guess(self) -> float:
-        """Estimated positions of a game."""
-        return random_length(self.first, self.seed, self.config.max_plies)
+        """Estimated positions of a game, or of the part of it that a lease plays."""
+        limits = [each for each in (self.config.max_plies, self._segment) if each is not None]
+        most = min(limits, default=None)
+        return random_length(self._begin, self.seed, most)
+
+    def _begin(self, seed: int) -> Game:
+        """The first state of the game with this seed."""
+        return self.spec.episode(seed) if self.spec.is_gymnasium else self.first.clone()
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""

@@ -50,8 +50,8 @@ class SelfPlayStatistics:
     first_seat: float = 0.0
     """Sum over games of seat 0's return."""
     score: float = 0.0
-    """Sum over episodes of seat 0's total reward, by the environment's own count; only the actor of
-    a learned model counts it."""
+    """Sum over episodes of seat 0's total reward, by the environment's own count; only with a
+    learned model."""
     dropped: int = 0
     """Games dropped because they raised an exception, or could not be replayed."""
     resignations: int = 0
@@ -72,8 +72,12 @@ class SelfPlayStatistics:
         """Count finished games."""
         searched, endings = games["counts"] > 0, games["endings"]
         full = searched & (games["weights"] > 0)
-        self.games += len(games)
-        self.plies += len(searched)
+        over = endings != ENDINGS.index("segment")
+        self.games += int(over.sum())
+        self.plies += int(games["lengths"][over].sum())
+        if "scores" in games.columns:
+            self.plies += int(games["begins"][over].sum())
+            self.score += float(games["scores"][over].sum())
         self.positions += int(searched.sum())
         self.full += int(full.sum())
         self.simulations += int(games["simulations"].sum())
@@ -81,7 +85,7 @@ class SelfPlayStatistics:
         likely = likely[likely > 0].astype(np.float64)
         self.entropy -= float((likely * np.log(likely)).sum())
         self.surprise += float(games["surprise"][full].sum(dtype=np.float64))
-        self.first_seat += float(games["returns"][:, 0].sum(dtype=np.float64))
+        self.first_seat += float(games["returns"][over, 0].sum(dtype=np.float64))
         resigned = endings == ENDINGS.index("resign")
         self.resignations += int(resigned.sum())
         self.limits += int((endings == ENDINGS.index("limit")).sum())

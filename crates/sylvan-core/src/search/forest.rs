@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crate::contracts::config::Config;
+use crate::contracts::config::{Config, Stop};
 use crate::contracts::evaluator::Evaluator;
 use crate::contracts::game::{Action, Game, Rules};
 use crate::contracts::values::Values;
@@ -400,8 +400,9 @@ impl<G: Game, V: Values> Forest<G, V> {
     }
 
     /// Restarts every tree: `state(i, old)` is the new root of tree `i`, `old` its current root
-    /// state.
-    pub fn replant(&mut self, state: impl Fn(usize, &G) -> G + Sync) {
+    /// state. Tree `i` draws from stream 0 of `seeds[i]`, if there is one, else it goes on drawing
+    /// from its own stream.
+    pub fn replant(&mut self, state: impl Fn(usize, &G) -> G + Sync, seeds: &[u64]) {
         let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
         let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
         let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
@@ -409,11 +410,23 @@ impl<G: Game, V: Values> Forest<G, V> {
             for tree in 0..shard.trees.len() {
                 let i = *number * per_shard + tree;
                 let root = state(i, &shard.trees[tree].state);
-                shard.parts(tree, settings, budget).0.start(root, i as u64);
+                let mut search = shard.parts(tree, settings, budget).0;
+                search.start(root, i as u64);
+                if let Some(&seed) = seeds.get(i) {
+                    search.tree.reseed(seed, 0);
+                }
             }
             Ok(())
         });
         let Ok(()) = done;
+    }
+
+    /// Ends the search of trees `first` and later, so that only those before it are searched.
+    pub fn rest(&mut self, first: usize) {
+        for tree in first..self.num_trees {
+            let search = self.search(tree);
+            search.tree.progress.stop.get_or_insert(Stop::External);
+        }
     }
 
     /// Bytes of all pools, including free memory; with a learned model also the roots' edges,

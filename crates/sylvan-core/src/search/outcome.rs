@@ -207,7 +207,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 }
 
 /// Draws an index of a policy at a temperature above 0.
-pub(crate) fn pick_at(temperature: f64, policy: &[f32], rng: &mut Rng) -> usize {
+pub fn pick_at(temperature: f64, policy: &[f32], rng: &mut Rng) -> usize {
     let max = ln(f64::from(policy.iter().copied().fold(0.0, f32::max)));
     let weight = |&p: &f32| match p > 0.0 {
         true => exp_double((ln(f64::from(p)) - max) / temperature),

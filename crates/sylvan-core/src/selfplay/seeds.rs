@@ -30,12 +30,12 @@ pub(crate) fn start(game: u64) -> Rng {
 }
 
 /// The stream that decides whether a game is played on.
-pub(crate) fn play_on(game: u64) -> Rng {
+pub fn play_on(game: u64) -> Rng {
     Rng::new(game, 1)
 }
 
 /// The seed of a ply.
-pub(crate) fn of_ply(game: u64, ply: usize) -> u64 {
+pub fn of_ply(game: u64, ply: usize) -> u64 {
     mix(game, 2 + ply as u64)
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn of_ply(game: u64, ply: usize) -> u64 {
 pub(crate) const SEARCH: u64 = 0;
 
 /// The stream that decides whether the search of a ply is full.
-pub(crate) fn full(ply: u64) -> Rng {
+pub fn full(ply: u64) -> Rng {
     Rng::new(ply, 1)
 }
 
 /// The stream that picks the action of a ply.
-pub(crate) fn action(ply: u64) -> Rng {
+pub fn action(ply: u64) -> Rng {
     Rng::new(ply, 2)
 }
 
