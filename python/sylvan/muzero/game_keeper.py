@@ -139,6 +139,10 @@ class GameKeeper:
         if kept is not None and self._reuses and not failed:
             self._idle.append(kept.state)
 
+    def discard(self, slot: int) -> None:
+        """Take a game out of its slot that raised an error."""
+        self.end(slot, failed=True)
+
     def stop(self) -> None:
         """Forget the games in progress, and the episodes that were cut in the same lease."""
         self._games.clear()
