@@ -83,13 +83,15 @@ def test_a_run_continues_if_episodes_fail(kind, tmp_path):
     config = tiny_learned(2, f"gym:test/{kind}-v0")
     config = config.replace(
         arena=config.arena.replace(every=1, games=12),
-        selfplay=config.selfplay.replace(positions=200),
+        selfplay=config.selfplay.replace(positions=100),
     )
     folder = train(config, tmp_path / "run").run.folder
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 2 and sum(line["selfplay.dropped"] for line in lines) > 0
+    if kind == "Unready":  # of the others, a good player ends an episode before it fails
+        assert sum(line["rating.dropped"] for line in lines) > 0
     for line in lines:
-        assert 0 < line["rating.dropped"] < 12 and np.isfinite(line["rating.return"])
+        assert line["rating.dropped"] < 12 and np.isfinite(line["rating.return"])
 
 
 def test_a_game_is_rated_in_the_arena_and_on_its_solved_states(tictactoe):
