@@ -83,7 +83,7 @@ def test_a_run_continues_if_episodes_fail(kind, tmp_path):
     config = tiny_learned(2, f"gym:test/{kind}-v0")
     config = config.replace(
         arena=config.arena.replace(every=1, games=12),
-        selfplay=config.selfplay.replace(positions=100),
+        selfplay=config.selfplay.replace(positions=300),
     )
     folder = train(config, tmp_path / "run").run.folder
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
