@@ -17,6 +17,7 @@ from sylvan.web.desk import Desk
 from sylvan.web.hall import Hall
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, Search, read_request
 from sylvan.web.security import Policy
+from sylvan.web.training import Training
 
 
 @contextmanager
@@ -50,8 +51,9 @@ class Page:
         self._new: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._acks = acks
         desk = desk or Desk()
-        self._page = web_app.Page(desk, hall or Hall(), self._hear)
+        self._page = web_app.Page(desk, hall or Hall(), Training(desk), self._hear)
         self.analysis, self.play = self._page.analysis, self._page.play
+        self.learn = self._page.learn
 
     def _hear(self, message: Message) -> None:
         self.said.append(message)

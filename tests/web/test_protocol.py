@@ -51,6 +51,12 @@ REQUESTS = [
     {"type": "follow", "runs": ["first"]},
     {"type": "list_games", "run": "first"},
     {"type": "replay", "run": "first", "number": 2},
+    {"type": "film", "run": "first", "seed": 3},
+    {"type": "foresee", "run": "first", "number": None, "ply": 3},
+    {"type": "ask_opinion", "run": "first", "text": "3 3"},
+    {"type": "start_run", "name": "x", "game": "tictactoe", "minutes": 2.5, "learn_rules": True},
+    {"type": "pause_run", "run": "first"},
+    {"type": "resume_run", "run": "first"},
     {"type": "ack", "serial": 4},
 ]
 

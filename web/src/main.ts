@@ -3,7 +3,7 @@
 import { Analyse } from "./analyse";
 import { Connection, type State } from "./connection";
 import { button, el } from "./dom";
-import { Learn } from "./learn";
+import { Learn } from "./learn/learn";
 import { Play } from "./play/play";
 
 const notice = el("p", { class: "notice", hidden: true, aria: { role: "alert" } });

@@ -22,6 +22,13 @@ export interface Advise {
   saved?: string | null;
 }
 
+/** Ask what the networks of a run thought of a position, and follow it. */
+export interface AskOpinion {
+  type: "ask_opinion";
+  run: string;
+  text?: string;
+}
+
 /** The time of each seat. */
 export interface ClockChoice {
   minutes: number;
@@ -35,10 +42,26 @@ export interface Configure {
   settings: Record<string, boolean | number | string | null>;
 }
 
+/** Let the best network of a run act in its environment, and show the pictures. */
+export interface Film {
+  type: "film";
+  run: string;
+  seed?: number;
+}
+
 /** List the runs and follow the curves of some; none: list them only. */
 export interface Follow {
   type: "follow";
   runs?: string[];
+  show?: boolean;
+}
+
+/** Ask what a learned model foresees from a position of a game, beside what happened. */
+export interface Foresee {
+  type: "foresee";
+  run: string;
+  number: number | null;
+  ply: number;
 }
 
 /** Go to a place in the game. */
@@ -106,6 +129,12 @@ export interface Open {
   ply?: number | null;
 }
 
+/** Let a run end at its next step. */
+export interface PauseRun {
+  type: "pause_run";
+  run: string;
+}
+
 /** Ask for a game of the list, position by position. */
 export interface Replay {
   type: "replay";
@@ -116,6 +145,12 @@ export interface Replay {
 /** Drop the tree. */
 export interface Restart {
   type: "restart";
+}
+
+/** Go on with a run. */
+export interface ResumeRun {
+  type: "resume_run";
+  run: string;
 }
 
 /** The person of this seat now looks at the page: show its hand. */
@@ -170,6 +205,15 @@ export interface Slow {
   type: "slow";
 }
 
+/** Start a new run, with the settings that Sylvan chooses for the game and this machine. */
+export interface StartRun {
+  type: "start_run";
+  name: string;
+  game: string;
+  minutes?: number;
+  learn_rules?: boolean;
+}
+
 /** Stop searching. */
 export interface Stop {
   type: "stop";
@@ -186,7 +230,7 @@ export interface TakeBack {
   type: "take_back";
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | ListOffers | Sit | Join | Reveal | Act | TakeBack | Hint | Review | Advise | Note | Follow | ListGames | Replay | Ack;
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | ListOffers | Sit | Join | Reveal | Act | TakeBack | Hint | Review | Advise | Note | Follow | ListGames | Replay | AskOpinion | PauseRun | ResumeRun | StartRun | Film | Foresee | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
@@ -266,6 +310,27 @@ export interface Details {
   edges: Considered[];
   raw_values: number[] | null;
   raw_priors: Considered[];
+}
+
+/** What a learned model foresees from a position, beside what happened. */
+export interface Foreseen {
+  type: "foreseen";
+  run: string;
+  number: number | null;
+  ply: number;
+  steps: ForeseenStep[];
+}
+
+/** A prediction some steps ahead, beside what happened. */
+export interface ForeseenStep {
+  label: string | null;
+  reward: number | null;
+  real_reward: number | null;
+  value: number | null;
+  real_value: number | null;
+  policy: Considered[];
+  real: string | null;
+  legal: number | null;
 }
 
 /** A game of self-play, for the list. */
@@ -387,6 +452,23 @@ export interface Offers {
   games: GameOffer[];
 }
 
+/** What a network thinks of a position, without a search. */
+export interface Opinion {
+  step: number;
+  value: number | null;
+  policy: Considered[];
+}
+
+/** What the networks that a run keeps think of a position. */
+export interface Opinions {
+  type: "opinions";
+  run: string;
+  text: string;
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
+  seat: number;
+  steps: Opinion[];
+}
+
 /** An action that a hint judges. */
 export interface Option {
   action: number;
@@ -400,6 +482,7 @@ export interface PictureBoard {
   kind: "picture";
   svg: string | null;
   text: string;
+  image: string | null;
 }
 
 /** An action of the game, and the value after it if that position was searched. */
@@ -439,6 +522,7 @@ export interface ReplayPly {
   seat: number | null;
   values: number[] | null;
   policy: Considered[];
+  reward: number | null;
 }
 
 /** A game of self-play. */
@@ -447,6 +531,8 @@ export interface Replayed {
   run: string;
   info: GameInfo;
   plies: ReplayPly[];
+  is_film: boolean;
+  is_learned: boolean;
 }
 
 /** The decisions so far of the people at this page. */
@@ -463,6 +549,9 @@ export interface RunInfo {
   step: number;
   progress: number;
   best: number | null;
+  algorithm: string;
+  is_environment: boolean;
+  is_own: boolean;
   problem: string | null;
 }
 
@@ -470,6 +559,7 @@ export interface RunInfo {
 export interface Runs {
   type: "runs";
   runs: RunInfo[];
+  trainable: string[];
 }
 
 /** An analysis as a file. */
@@ -564,4 +654,4 @@ export interface Table {
   over: string | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Offers | Table | Hinted | Reviewed | Notes | Runs | Curves | Games | Replayed | Saved | Problem;
+export type Message = Hello | Position | Search | Simulation | Looked | Offers | Table | Hinted | Reviewed | Notes | Runs | Curves | Games | Replayed | Saved | Opinions | Foreseen | Problem;

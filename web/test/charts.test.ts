@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { RunPoints } from "../src/points";
+import { RunPoints } from "../src/learn/points";
 import type { Curves } from "../src/protocol";
 
 function message(steps: number[], figures: Curves["figures"], fresh = false): Curves {

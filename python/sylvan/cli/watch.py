@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +9,7 @@ import typer
 
 from sylvan.cli import completion
 from sylvan.cli.terminal import Bar
-from sylvan.errors import ConfigError, GameContractError, SylvanError
+from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -95,61 +92,26 @@ def _player(run: Run, which: str, simulations: int | None) -> Side:
 
 
 def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every: int) -> None:
-    """Render an episode of an environment."""
-    from sylvan.games.naming import GameSpec
+    """Write the pictures of an episode."""
+    from sylvan.runs.film import film
     from sylvan.views.frames import save_frames
 
-    # Render off-screen: most environments' drawing library then needs no display.
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    _need_pictures(spec)
-    drawn = GameSpec(spec.name, {**spec.params, "render_mode": "rgb_array"})
-    with _as_game_error(spec, seed):
-        state: Any = drawn.episode(seed)
-        frames = [state.render()]
+    frames: list[Any] = []
     with Bar(f"playing {spec.short_name}") as bar:
-        steps = 0
-        while not state.is_terminal() and steps < most:
-            action = player.choose([state], [seed + steps])[0]
-            with _as_game_error(spec, seed):
-                state.apply(action)
-                steps += 1
-                if steps % every == 0 or state.is_terminal():
-                    frames.append(state.render())
+        for scene in film(
+            spec,
+            seed,
+            lambda state, steps: player.choose([state], [seed + steps])[0],
+            most,
+            every,
+        ):
+            state, steps = scene.state, scene.steps
+            frames += [] if scene.picture is None else [scene.picture]
             bar.show(steps, state.max_length)
     metadata = getattr(state.environment, "metadata", {})
     save_frames(path, frames, float(metadata.get("render_fps", 30)) / every)
     ended = "cut off" if state.truncated else "ended" if state.is_terminal() else "stopped"
     print(f"{path}: {len(frames)} pictures; {ended} after {steps} steps, return {state.score:g}")
-    state.close()
-
-
-def _need_pictures(spec: GameSpec) -> None:
-    """Check that an environment can be rendered.
-
-    :raises ConfigError: it renders no pictures.
-    """
-    state: Any = spec.first()
-    modes = state.environment.metadata.get("render_modes") or []
-    state.close()
-    if "rgb_array" not in modes:
-        raise ConfigError(
-            f"{spec.name} renders no pictures, its render_modes are {list(modes)}: implement the "
-            "render_mode 'rgb_array', or act in it with sylvan.load(run) and print observations."
-        )
-
-
-@contextmanager
-def _as_game_error(spec: GameSpec, seed: int) -> Iterator[None]:
-    """Attribute exceptions of an environment's own code to it."""
-    try:
-        yield
-    except SylvanError:
-        raise
-    except Exception as error:
-        raise GameContractError(
-            f"{spec.name} raised {type(error).__name__} ({error}) in the episode of seed {seed}: "
-            "fix the environment, or watch another episode with --seed."
-        ) from error
 
 
 def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:

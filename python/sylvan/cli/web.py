@@ -39,6 +39,9 @@ def web(
             help="A run to watch, or a folder of runs; repeatable. Default: runs, if there is one.",
         ),
     ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Let pages start, pause and resume runs.")
+    ] = False,
     host: Annotated[
         str, typer.Option(help="The address to listen on; any but this machine's needs a token.")
     ] = "127.0.0.1",
@@ -58,6 +61,7 @@ def web(
     - `sylvan web connect4` opens Connect Four
     - `sylvan web my_game.py:MyGame` opens a game of your own
     - `sylvan web --run runs` watches the runs in a folder learn
+    - `sylvan web --train` also starts, pauses and resumes runs
     - `sylvan web --net runs/chess` searches with the best network of a run
     """
     from sylvan.cli.positions import spec_of
@@ -72,16 +76,20 @@ def web(
         raise MissingExtra.named("The browser app needs Starlette and uvicorn", "web") from None
     from sylvan.runs.overview import find_runs
     from sylvan.web.desk import Desk
-    from sylvan.web.security import Policy
+    from sylvan.web.security import Policy, is_loopback
     from sylvan.web.server import serve
 
     networks = {Path(path).name: Path(path) for path in net or ()}
     if len(networks) < len(net or ()):
         raise ConfigError("Two networks have the same file name: rename one of them.")
+    if train and not is_loopback(host):
+        raise ConfigError(f"--train is for this machine only: omit --host {host}.")
+    if train and not run:
+        RUNS.mkdir(exist_ok=True)
     runs = tuple(run or ([RUNS] if RUNS.is_dir() else []))
     for folder in runs:
         find_runs(folder)  # a wrong folder is said now
-    desk = Desk(start=spec.name, networks=networks, runs=runs, memory=memory * 2**20)
+    desk = Desk(start=spec.name, networks=networks, runs=runs, trains=train, memory=memory * 2**20)
     desk.first_networks()
     policy = Policy.of(host, tuple(name or ()))
     wanted = PORT if port is None else port

@@ -29,7 +29,7 @@ from sylvan.planning.model_arrays import is_tensor
 from sylvan.replay.record import GameRecord
 from sylvan.replay.targets import TargetConfig, outcomes
 
-__all__ = ["AHEAD", "Quality", "model_quality"]
+__all__ = ["AHEAD", "Foresight", "Quality", "foreseen", "model_quality"]
 
 AHEAD = (0, 1, 2, 3, 5, 10)
 """Steps ahead to compare."""
@@ -133,24 +133,98 @@ def _segments(
     drawn = rng.permutation(len(plies))[:positions]
     found = []
     for number in sorted({plies[i][0] for i in drawn}):
-        record = records[number]
+        played = _Played.of(spec, records[number], targets)
+        chosen = sorted(plies[i][1] for i in drawn if plies[i][0] == number)
+        found += [played.segment(ply, count) for ply in chosen]
+    return found
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A record with what a model is compared with."""
+
+    record: GameRecord
+    rewards: NDArray[Any]
+    """`[T, S]` the result included."""
+    values: NDArray[np.float32]
+    """`[T, S]` targets."""
+    observations: NDArray[Any]
+    legal: list[list[int]]
+
+    @classmethod
+    def of(cls, spec: GameSpec, record: GameRecord, targets: TargetConfig) -> _Played:
+        """Replay a record."""
         values = outcomes(record, targets.discount, targets.td_steps)
         rewards = np.zeros_like(record.values) if record.rewards is None else record.rewards.copy()
         if record.ending != "limit":
             rewards[-1] += targets.discount * record.returns  # the result is the last reward
-        observations, legal = _replayed(spec, record)
-        for ply in sorted(plies[i][1] for i in drawn if plies[i][0] == number):
-            steps = range(ply, min(ply + count, len(record)))
-            states = range(ply, min(ply + count + 1, len(record)))
-            found.append(
-                _Segment(
-                    observation=observations[ply],
-                    actions=[int(record.actions[step]) for step in steps],
-                    rewards=[float(rewards[step, record.seats[step]]) for step in steps],
-                    values=[float(values[state, record.seats[state]]) for state in states],
-                    legal=[legal[state] for state in states],
-                )
+        return cls(record, rewards, values, *_replayed(spec, record))
+
+    def segment(self, ply: int, count: int) -> _Segment:
+        """A position and up to `count` steps after it."""
+        record = self.record
+        steps = range(ply, min(ply + count, len(record)))
+        states = range(ply, min(ply + count + 1, len(record)))
+        return _Segment(
+            observation=self.observations[ply],
+            actions=[int(record.actions[step]) for step in steps],
+            rewards=[float(self.rewards[step, record.seats[step]]) for step in steps],
+            values=[float(self.values[state, record.seats[state]]) for state in states],
+            legal=[self.legal[state] for state in states],
+        )
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """What a model predicts some steps ahead of a position, beside what happened."""
+
+    action: int | None
+    """The action before; None for the position itself."""
+    reward: float | None
+    """Predicted for that action; None for the position itself."""
+    real_reward: float | None
+    value: float
+    """Predicted for the seat to move."""
+    real_value: float | None
+    """Its target; None after the end."""
+    shares: NDArray[np.float64]
+    """`[A]` the predicted policy."""
+    legal: list[int]
+    """The legal actions; empty after the end."""
+
+
+def foreseen(
+    model: LatentModel,
+    spec: GameSpec,
+    record: GameRecord,
+    targets: TargetConfig,
+    ply: int,
+    count: int,
+) -> list[Foresight]:
+    """The predictions of a model that gets a position of a record, and then only the actions.
+
+    :return: for the position and each of up to `count` steps after it.
+    """
+    segment = _Played.of(spec, record, targets).segment(ply, count)
+    output = model.initial_inference(segment.observation[None])
+    found = []
+    for k in range(len(segment.actions) + 1):
+        if k:
+            action = np.array([segment.actions[k - 1]])
+            output = model.recurrent_inference(output[3], _like(action, output[3]))
+        value, reward = (float(_mover(in_memory(output[i]))[0]) for i in (0, 1))
+        alive = k < len(segment.values)
+        found.append(
+            Foresight(
+                action=segment.actions[k - 1] if k else None,
+                reward=reward if k else None,
+                real_reward=segment.rewards[k - 1] if k else None,
+                value=value,
+                real_value=segment.values[k] if alive else None,
+                shares=_softmax(in_memory(output[2]))[0],
+                legal=segment.legal[k] if alive else [],
             )
+        )
     return found
 
 

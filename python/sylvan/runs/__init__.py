@@ -15,6 +15,7 @@
 | `watcher` | callbacks of the loop |
 | `warm_start` | start from another network's weights |
 | `play_figures` | statistics of a step's finished games |
+| `history` | networks of earlier steps, spread over the run |
 | `publish` | write the best and the last network |
 | `trainer` | the phases of a step, for any algorithm |
 | `alphazero_trainer` | the parts of an AlphaZero run |
@@ -34,5 +35,6 @@
 | `overview` | find runs, read their state, compare their settings |
 | `export` | export a run's network to a file |
 | `agent` | load a learned model and act with it |
+| `film` | an episode of an environment as pictures |
 | `model_player` | a player that plans with a learned model |
 """

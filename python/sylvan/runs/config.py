@@ -89,6 +89,12 @@ class RunConfig(Section):
     keep: int = Field(
         3, ge=1, description="newest checkpoints to keep besides the best, in case one is damaged"
     )
+    history: int = Field(
+        16,
+        ge=0,
+        description="networks of earlier steps to keep, spread over the run, to look back at; 0: "
+        "none",
+    )
     export_every: int = Field(
         0,
         ge=0,

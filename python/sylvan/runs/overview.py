@@ -19,7 +19,7 @@ from sylvan.runs.figures import best_step, last, rating_name, run_columns, serie
 from sylvan.runs.metrics import Columns
 from sylvan.runs.run import LOCK, Run
 
-__all__ = ["Damaged", "Overview", "find_run", "find_runs", "setting_rows"]
+__all__ = ["Damaged", "Overview", "find_run", "find_runs", "is_running", "setting_rows"]
 
 State = Literal["running", "finished", "stopped", "new"]
 

@@ -6,6 +6,7 @@
         replay/                         the games to learn from (`replay`)
         metrics.jsonl                   figures of every step (`metrics`)
         networks/best.onnx, last.onnx   the trained networks, also as .safetensors
+        networks/history/               networks of earlier steps (`history`)
         report/                         plots
 
 A writer holds the folder's lock; the operating system releases it when the process is killed.

@@ -20,6 +20,7 @@ from sylvan.ratings.arena import ArenaConfig
 from sylvan.replay.buffer import Replay
 from sylvan.replay.record import GameRecord
 from sylvan.runs.checkpoints import Checkpoint, NetworkState
+from sylvan.runs.history import NetworkHistory
 from sylvan.runs.play_figures import play_figures
 from sylvan.runs.publish import BasePublisher
 from sylvan.runs.run import Run
@@ -289,6 +290,11 @@ class Trainer(ABC, Generic[EvaluatorT]):
                 "needed": self._needed(),
             },
         }
+        # First: a run that is killed in between repeats the step.
+        played = networks.get("average", networks["network"])
+        NetworkHistory(self.run.networks / "history", self.config.run.history).add(
+            self.step, played
+        )
         checkpoints = self.run.checkpoints
         checkpoints.save(self.step, elapsed, networks, parts)
         newest = checkpoints.steps()[-self.config.run.keep :]

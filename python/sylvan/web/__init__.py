@@ -28,6 +28,9 @@ In the order in which data flows:
 `hall`        all tables, by the code that lets others join
 `play`        a page and its table
 `copilot`     advice at a real table
+`opinion`     what a run's networks think of a position, step by step
+`replays`     games of a run, position by position; what a model foresees in them
+`training`    start, pause and resume runs
 `learn`       runs: their list, their curves, their games
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket

@@ -24,6 +24,7 @@ from sylvan.web.learn import Learn
 from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, read_request
 from sylvan.web.security import Guard, Policy
+from sylvan.web.training import Training
 from sylvan.web.worker import Send, Worker
 
 __all__ = ["STATIC", "make_app"]
@@ -49,11 +50,11 @@ TYPES = {
 class Page:
     """An open page: its analysis, its game, and the runs that it watches."""
 
-    def __init__(self, desk: Desk, hall: Hall, send: Send) -> None:
+    def __init__(self, desk: Desk, hall: Hall, training: Training, send: Send) -> None:
         self.analysis = Analysis(desk, send)
         self.play = Play(desk, hall, send)
         self.advising = Advising(send)
-        self.learn = Learn(desk, send)
+        self.learn = Learn(desk, training, send)
         for worker in self.workers:
             worker.start()
 
@@ -91,7 +92,17 @@ GAME = (
 )
 """Requests about a game that people play."""
 
-RUNS = (protocol.Follow, protocol.ListGames, protocol.Replay)
+RUNS = (
+    protocol.Follow,
+    protocol.ListGames,
+    protocol.Replay,
+    protocol.Film,
+    protocol.Foresee,
+    protocol.AskOpinion,
+    protocol.StartRun,
+    protocol.PauseRun,
+    protocol.ResumeRun,
+)
 """Requests about runs."""
 
 
@@ -100,6 +111,7 @@ class House:
     """The pages that are open."""
 
     desk: Desk
+    training: Training
     hall: Hall = field(default_factory=Hall)
     pages: set[Page] = field(default_factory=set)
 
@@ -118,7 +130,7 @@ class House:
             with suppress(RuntimeError):  # the server is shutting down
                 loop.call_soon_threadsafe(outbox.put_nowait, message)
 
-        page = Page(self.desk, self.hall, send)
+        page = Page(self.desk, self.hall, self.training, send)
         self.pages.add(page)
         speaking = asyncio.create_task(_speak(socket, outbox))
         try:
@@ -174,7 +186,7 @@ def make_app(desk: Desk, policy: Policy) -> Guard:
     for name in TYPES:
         if not (STATIC / name).is_file():
             raise MissingPage("The page is not built: run `make web` in the source tree.")
-    house = House(desk)
+    house = House(desk, Training(desk))
     routes = [
         Route("/", _file),
         Route("/{name}", _file),

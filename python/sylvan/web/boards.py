@@ -16,7 +16,7 @@ from sylvan.web.protocol import (
     PictureBoard,
 )
 
-__all__ = ["actions_of", "board_of", "can_search", "end_of", "mover"]
+__all__ = ["actions_of", "board_of", "can_search", "end_of", "mover", "still"]
 
 MOST_ACTIONS = 512
 """Actions listed; a page that shows more would be of no use."""
@@ -78,6 +78,11 @@ def board_of(state: Game, last: int | None = None) -> Board:
     picture = getattr(state, "_repr_svg_", None)
     svg = picture() if callable(picture) else None
     return PictureBoard(kind="picture", svg=svg, text=str(state))
+
+
+def still(board: Board) -> Board:
+    """A board that is only looked at: without its legal moves."""
+    return board.model_copy(update={"moves": {}}) if isinstance(board, ChessBoard) else board
 
 
 def _chess(state: Game) -> ChessBoard:

@@ -33,6 +33,8 @@ class Desk:
     """Networks that pages may search with, by name."""
     runs: tuple[Path, ...] = ()
     """Folders of runs, or runs, that pages may watch."""
+    trains: bool = False
+    """Whether pages may start, pause and resume runs."""
     memory: int = 256 * 2**20
     """Bytes of one page's tree."""
 

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sylvan.errors import ConfigError, RunError
+from sylvan.errors import ConfigError
 from sylvan.replay.record import GameRecord
-from sylvan.replay.shards import records_of
 from sylvan.runs.figures import per_second, run_columns, time_shares
 from sylvan.runs.metrics import FILE, Columns
-from sylvan.runs.overview import Damaged, Overview
+from sylvan.runs.overview import Damaged, Overview, is_running
 from sylvan.runs.run import Run
 from sylvan.web import protocol as p
-from sylvan.web.boards import board_of, mover
 from sylvan.web.desk import Desk
-from sylvan.web.rows import finite, labels_of
-from sylvan.web.runs import listed_runs, run_folder
+from sylvan.web.opinion import Opinions
+from sylvan.web.replays import filmed, foreseen_from, info_of, newest_games, replayed
+from sylvan.web.rows import finite
+from sylvan.web.runs import folder_of, listed_runs, run_folder
+from sylvan.web.training import Training
 from sylvan.web.worker import Send, Worker
 
 __all__ = ["Learn"]
@@ -39,66 +39,111 @@ PAUSE = 0.1
 POINTS = 2000
 """Most points of a curve that are sent at once."""
 
-GAMES = 100
-"""Games in a list."""
-
-MOVES = 8
-"""Moves of a policy that are sent."""
-
 
 class Learn(Worker[p.Request]):
     """The runs that a page watches."""
 
-    def __init__(self, desk: Desk, send: Send) -> None:
+    def __init__(self, desk: Desk, training: Training, send: Send) -> None:
         """Prepare; `send` is called with every message."""
         super().__init__(send)
-        self._desk = desk
+        self._desk, self._training = desk, training
+        self._listed: tuple[object, ...] = ()
+        """What the list of runs that was sent last depends on."""
+        self._is_looking = False
+        """Whether it looks at files by itself, without a request."""
+        self._is_open = False
+        """Whether the page shows runs."""
         self._followed: dict[str, _Followed] = {}
         self._looked = 0.0
         self._games: tuple[str, list[GameRecord]] = ("", [])
+        self._filmed: tuple[str, GameRecord] | None = None
+        self._opinions: Opinions | None = None
 
     @property
     def _has_work(self) -> bool:
-        return bool(self._followed)
+        return self._is_open
 
     def _work(self) -> None:
         if time.monotonic() - self._looked < BETWEEN:
             time.sleep(PAUSE)
             return
-        self._looked = time.monotonic()
-        changed = [self._send_new(followed) for followed in self._followed.values()]
-        if any(changed):
+        self._looked, self._is_looking = time.monotonic(), True
+        for followed in self._followed.values():
+            self._send_new(followed)
+        for folder in self._training.folders:
+            if (failure := self._training.failure(folder)) is not None:
+                self._send(p.Problem(sentence=failure))
+        if self._state() != self._listed:
             self._list()
+        if self._opinions is not None and self._opinions.add_new():
+            self._send(self._opinions.message())
 
     def _do(self, request: p.Request) -> None:
+        self._is_looking = False
         match request:
-            case p.Follow(runs=names):
+            case p.Follow(runs=names, show=show):
+                self._is_open = show
                 self._list()
                 folders = {name: run_folder(self._desk, name) for name in names}
                 self._followed = {name: _Followed(name, folders[name]) for name in names}
                 self._looked = 0.0
+                if not show:
+                    self._opinions = None
             case p.ListGames(run=name):
                 records = self._read_games(name)
-                games = [_info(number, record) for number, record in enumerate(records)]
+                games = [info_of(number, record) for number, record in enumerate(records)]
                 self._send(p.Games(run=name, games=games))
             case p.Replay(run=name, number=number):
-                self._replay(name, number)
+                record = self._game(name, number)
+                self._send(replayed(name, self._run(name), number, record))
+            case p.Film(run=name, seed=seed):
+                self._film(name, seed)
+            case p.Foresee():
+                self._foresee(request)
+            case p.StartRun():
+                self._training.start(request)
+            case p.PauseRun(run=name):
+                self._training.pause(name)
+            case p.ResumeRun(run=name):
+                self._training.resume(name)
+            case p.AskOpinion(run=name, text=text):
+                self._opinions = None
+                self._opinions = Opinions(name, self._run(name), text)
+                self._opinions.add_new()
+                self._send(self._opinions.message())
             case _:
                 pass
 
     def _fail(self, sentence: str) -> None:
-        self._followed = {}
+        if self._is_looking:  # it would fail again and again
+            self._followed, self._opinions = {}, None
         super()._fail(sentence)
 
     def _list(self) -> None:
-        runs = [_run_info(name, run) for name, run in listed_runs(self._desk).items()]
-        self._send(p.Runs(runs=runs))
+        self._listed = self._state()
+        runs = [self._info(name, run) for name, run in listed_runs(self._desk).items()]
+        self._send(p.Runs(runs=runs, trainable=self._training.games))
 
-    def _send_new(self, followed: _Followed) -> bool:
-        """Send the points that are new; returns whether there are any."""
+    def _state(self) -> tuple[object, ...]:
+        """What the list of runs depends on: the runs, their figures, whether they train."""
+        folders = sorted(
+            path
+            for given in self._desk.runs
+            for path in ([given] if Run.exists(given) else given.glob("*"))
+            if Run.exists(path)
+        )
+        own = self._training.is_own
+        return tuple((path, _stamp(path), is_running(path), own(path)) for path in folders)
+
+    def _info(self, name: str, run: Overview | Damaged) -> p.RunInfo:
+        info = _run_info(name, run)
+        return info.model_copy(update={"is_own": self._training.is_own(folder_of(run))})
+
+    def _send_new(self, followed: _Followed) -> None:
+        """Send the points that are new."""
         stamp = _stamp(followed.folder)
         if stamp == followed.stamp:
-            return False
+            return
         followed.stamp = stamp
         columns = run_columns(followed.folder)
         steps = columns["step"]
@@ -108,7 +153,7 @@ class Learn(Worker[p.Request]):
         if len(chosen) > POINTS:
             chosen = chosen[np.linspace(0, len(chosen) - 1, POINTS).astype(int)]
         if not len(chosen):
-            return False
+            return
         figures = {
             name: [finite(float(x)) for x in values[chosen]]
             for name, values in _figures(columns).items()
@@ -122,47 +167,42 @@ class Learn(Worker[p.Request]):
                 figures=figures,
             )
         )
-        return True
 
     def _read_games(self, name: str) -> list[GameRecord]:
         """The newest games of a run, the newest first."""
-        folder = run_folder(self._desk, name) / "replay"
-        newest: deque[GameRecord] = deque(maxlen=GAMES)
-        for path in sorted(folder.glob("*.shard"))[-2:]:  # the newest may have just begun
-            newest.extend(records_of(path, lambda _: None))
-        if not newest:
-            raise RunError(
-                f"{name} keeps no games that can be shown: learned models keep episodes."
-            )
-        self._games = name, list(newest)[::-1]
+        self._games = name, newest_games(name, run_folder(self._desk, name))
         return self._games[1]
 
-    def _replay(self, name: str, number: int) -> None:
+    def _game(self, name: str, number: int) -> GameRecord:
+        """A game of the list."""
         known, records = self._games
         if known != name:
             records = self._read_games(name)
         if number >= len(records):
             raise ConfigError(f"number is {number}, but {name} lists {len(records)} games.")
-        record = records[number]
-        spec = Run.open(run_folder(self._desk, name)).config.game.spec
-        state = spec.first(record.start)
-        plies, last = [], None
-        for ply, action in enumerate([*map(int, record.actions), None]):
-            if hasattr(state, "set_root"):
-                state.set_root()
-            plies.append(
-                p.ReplayPly(
-                    board=_still(board_of(state, last)),
-                    label=None if action is None else labels_of(state, [action])[0],
-                    seat=mover(state),
-                    values=_values(record, ply),
-                    policy=_policy(record, ply, state),
-                )
-            )
-            if action is not None:
-                state.apply(action)
-                last = action
-        self._send(p.Replayed(run=name, info=_info(number, record), plies=plies))
+        return records[number]
+
+    def _film(self, name: str, seed: int) -> None:
+        run = self._run(name)
+        found = filmed(run, seed, lambda: self.is_wanted)
+        if found is not None:
+            record, pictures = found
+            self._filmed = name, record
+            self._send(replayed(name, run, 0, record, pictures))
+
+    def _foresee(self, request: p.Foresee) -> None:
+        name, number = request.run, request.number
+        if number is not None:
+            record = self._game(name, number)
+        elif self._filmed is not None and self._filmed[0] == name:
+            record = self._filmed[1]
+        else:
+            raise ConfigError(f"There is no film of {name} yet: make one.")
+        steps = foreseen_from(self._run(name), record, request.ply)
+        self._send(p.Foreseen(run=name, number=number, ply=request.ply, steps=steps))
+
+    def _run(self, name: str) -> Run:
+        return Run.open(run_folder(self._desk, name))
 
 
 @dataclass
@@ -189,7 +229,16 @@ def _stamp(folder: Path) -> tuple[int, int]:
 def _run_info(name: str, run: Overview | Damaged) -> p.RunInfo:
     if isinstance(run, Damaged):
         return p.RunInfo(
-            name=name, game="", state="damaged", step=0, progress=0.0, best=None, problem=run.error
+            name=name,
+            game="",
+            state="damaged",
+            step=0,
+            progress=0.0,
+            best=None,
+            algorithm="",
+            is_environment=False,
+            is_own=False,
+            problem=run.error,
         )
     return p.RunInfo(
         name=name,
@@ -198,6 +247,9 @@ def _run_info(name: str, run: Overview | Damaged) -> p.RunInfo:
         step=run.step,
         progress=min(1.0, run.progress),
         best=run.best[0] if run.best else None,
+        algorithm=run.run.config.run.algorithm,
+        is_environment=run.run.config.game.spec.is_gymnasium,
+        is_own=False,
         problem=None,
     )
 
@@ -210,48 +262,3 @@ def _figures(columns: Columns) -> dict[str, np.ndarray]:
     if "seconds.step" in columns:
         figures |= {f"share.{part}": share for part, share in time_shares(columns).items()}
     return {name: values for name, values in figures.items() if np.isfinite(values).any()}
-
-
-def _info(number: int, record: GameRecord) -> p.GameInfo:
-    return p.GameInfo(
-        number=number,
-        step=int(record.step),
-        plies=len(record),
-        returns=[float(x) for x in record.returns],
-        ending=record.ending,
-    )
-
-
-def _values(record: GameRecord, ply: int) -> list[float] | None:
-    if ply >= len(record) or not len(record.legal(ply)):
-        return None
-    return [float(x) for x in record.values[ply]]
-
-
-def _policy(record: GameRecord, ply: int, state: object) -> list[p.Considered]:
-    """The search's policy at a ply, the best moves first."""
-    from sylvan.games import Game
-
-    assert isinstance(state, Game)
-    if ply >= len(record):
-        return []
-    moves = sorted(
-        zip(map(float, record.target(ply)), map(int, record.legal(ply)), strict=True), reverse=True
-    )[:MOVES]
-    return [
-        p.Considered(
-            action=action,
-            label=labels_of(state, [action])[0],
-            N=0,
-            Q=None,
-            P=share,
-            U=None,
-            urgency=None,
-        )
-        for share, action in moves
-    ]
-
-
-def _still(board: p.Board) -> p.Board:
-    """A board that is only looked at: without its legal moves."""
-    return board.model_copy(update={"moves": {}}) if isinstance(board, p.ChessBoard) else board

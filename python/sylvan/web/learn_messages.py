@@ -9,16 +9,26 @@ from pydantic import Field
 from sylvan.web.parts import Board, Considered, Count, Name, Part
 
 __all__ = [
+    "AskOpinion",
     "Curves",
+    "Film",
     "Follow",
+    "Foresee",
+    "Foreseen",
+    "ForeseenStep",
     "GameInfo",
     "Games",
     "ListGames",
+    "Opinion",
+    "Opinions",
+    "PauseRun",
     "Replay",
     "ReplayPly",
     "Replayed",
+    "ResumeRun",
     "RunInfo",
     "Runs",
+    "StartRun",
 ]
 
 
@@ -30,6 +40,8 @@ class Follow(Part):
 
     type: Literal["follow"]
     runs: Annotated[list[Name], Field(max_length=12)] = Field(default_factory=list)
+    show: bool = True
+    """Whether the page shows runs; if not, the server need not look at files."""
 
 
 class ListGames(Part):
@@ -47,6 +59,58 @@ class Replay(Part):
     number: Count
 
 
+class AskOpinion(Part):
+    """Ask what the networks of a run thought of a position, and follow it."""
+
+    type: Literal["ask_opinion"]
+    run: Name
+    text: Annotated[str, Field(max_length=20_000)] = ""
+    """Moves or a FEN; empty: the first position."""
+
+
+class Film(Part):
+    """Let the best network of a run act in its environment, and show the pictures."""
+
+    type: Literal["film"]
+    run: Name
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
+class Foresee(Part):
+    """Ask what a learned model foresees from a position of a game, beside what happened."""
+
+    type: Literal["foresee"]
+    run: Name
+    number: Count | None
+    """A game of the list; None: the film."""
+    ply: Count
+
+
+class StartRun(Part):
+    """Start a new run, with the settings that Sylvan chooses for the game and this machine."""
+
+    type: Literal["start_run"]
+    name: Name
+    game: Name
+    minutes: Annotated[float, Field(ge=0.1, le=10_000)] = 20.0
+    learn_rules: bool = False
+    """MuZero: learn a model instead of using the rules."""
+
+
+class PauseRun(Part):
+    """Let a run end at its next step."""
+
+    type: Literal["pause_run"]
+    run: Name
+
+
+class ResumeRun(Part):
+    """Go on with a run."""
+
+    type: Literal["resume_run"]
+    run: Name
+
+
 # --- what it hears -------------------------------------------------------------------------------
 
 
@@ -62,6 +126,11 @@ class RunInfo(Part):
     """Share of the budget that is spent, 0 to 1."""
     best: float | None
     """The highest rating."""
+    algorithm: str
+    is_environment: bool
+    """Whether it learns an environment, which can be filmed."""
+    is_own: bool
+    """Whether this server trains it now, and can pause it."""
     problem: str | None
 
 
@@ -70,6 +139,8 @@ class Runs(Part):
 
     type: Literal["runs"] = "runs"
     runs: list[RunInfo]
+    trainable: list[str]
+    """Games that a page may train; none if the server may not train."""
 
 
 class Curves(Part):
@@ -114,6 +185,8 @@ class ReplayPly(Part):
     """Per seat; None if the position was not searched."""
     policy: list[Considered]
     """The search's policy, the best first: P is its probability."""
+    reward: float | None
+    """What the action paid the seat, if the game pays rewards."""
 
 
 class Replayed(Part):
@@ -123,3 +196,58 @@ class Replayed(Part):
     run: str
     info: GameInfo
     plies: list[ReplayPly]
+    is_film: bool
+    """Whether it was played just now, to be filmed."""
+    is_learned: bool
+    """Whether a model was learned, which can be asked what it foresees."""
+
+
+class Opinion(Part):
+    """What a network thinks of a position, without a search."""
+
+    step: int
+    value: float | None
+    """For the seat to move."""
+    policy: list[Considered]
+    """The likeliest moves: P is their probability."""
+
+
+class Opinions(Part):
+    """What the networks that a run keeps think of a position."""
+
+    type: Literal["opinions"] = "opinions"
+    run: str
+    text: str
+    board: Board
+    seat: int
+    steps: list[Opinion]
+    """In ascending order."""
+
+
+class ForeseenStep(Part):
+    """A prediction some steps ahead, beside what happened."""
+
+    label: str | None
+    """The action that was taken before; None at the position itself."""
+    reward: float | None
+    real_reward: float | None
+    value: float | None
+    """Predicted for the seat to move."""
+    real_value: float | None
+    """What the seat got from there, as the model is taught; None at the end."""
+    policy: list[Considered]
+    """The likeliest actions, as the model foresees them."""
+    real: str | None
+    """The action that was taken next."""
+    legal: float | None
+    """The share of the predicted policy on legal actions."""
+
+
+class Foreseen(Part):
+    """What a learned model foresees from a position, beside what happened."""
+
+    type: Literal["foreseen"] = "foreseen"
+    run: str
+    number: int | None
+    ply: int
+    steps: list[ForeseenStep]

@@ -14,7 +14,7 @@ from sylvan.web.protocol import Considered, Details, Look, Looked
 from sylvan.web.rows import labels_of
 from sylvan.web.slow import considered
 
-__all__ = ["looked"]
+__all__ = ["looked", "opinion_of"]
 
 EDGES = 12
 """Edges of a node that are shown."""
@@ -52,7 +52,7 @@ def _details(
         return None
     names = {info.action: info.label for info in actions_of(state)}
     edges = sorted(node.edges, key=lambda edge: (-edge.N, -edge.P))[:EDGES]
-    values, priors = (None, []) if evaluator is None else _opinion(evaluator, state, names)
+    values, priors = (None, []) if evaluator is None else opinion_of(evaluator, state, names)
     return Details(
         N=node.N,
         values=[float(w) / node.N for w in node.W] if node.N else None,
@@ -64,7 +64,7 @@ def _details(
     )
 
 
-def _opinion(
+def opinion_of(
     evaluator: Evaluator, state: Game, names: dict[int, str]
 ) -> tuple[list[float] | None, list[Considered]]:
     """The evaluator's own values per seat and priors of a position, without a search."""

@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from sylvan.web.learn_messages import Curves, Games, Replayed, Runs
+from sylvan.web.learn_messages import (
+    Curves,
+    Foreseen,
+    Games,
+    Opinions,
+    Replayed,
+    Runs,
+)
 from sylvan.web.parts import (
     ActionInfo,
     Board,
@@ -19,7 +26,13 @@ from sylvan.web.parts import (
     SettingInfo,
     StepInfo,
 )
-from sylvan.web.play_messages import Hinted, Notes, Offers, Reviewed, Table
+from sylvan.web.play_messages import (
+    Hinted,
+    Notes,
+    Offers,
+    Reviewed,
+    Table,
+)
 
 __all__ = [
     "Details",
@@ -172,5 +185,7 @@ Message = (
     | Games
     | Replayed
     | Saved
+    | Opinions
+    | Foreseen
     | Problem
 )

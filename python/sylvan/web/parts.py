@@ -82,6 +82,8 @@ class PictureBoard(Part):
     kind: Literal["picture"]
     svg: str | None
     text: str
+    image: str | None = None
+    """A PNG in base 64."""
 
 
 class CardInfo(Part):

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sylvan.web.learn_messages import Follow, ListGames, Replay
+from sylvan.web.learn_messages import (
+    AskOpinion,
+    Film,
+    Follow,
+    Foresee,
+    ListGames,
+    PauseRun,
+    Replay,
+    ResumeRun,
+    StartRun,
+)
 from sylvan.web.parts import Action, Count, Name, Part, Path, Setting
 from sylvan.web.play_messages import (
     Act,
@@ -176,5 +186,11 @@ Request = (
     | Follow
     | ListGames
     | Replay
+    | AskOpinion
+    | PauseRun
+    | ResumeRun
+    | StartRun
+    | Film
+    | Foresee
     | Ack
 )

@@ -26,8 +26,11 @@ export class PictureView implements BoardView {
   private draw(shares: Map<number, number>): void {
     const board = this.shown?.board;
     if (!this.shown || board?.kind !== "picture") return;
-    const picture = board.svg
-      ? el("img", { src: `data:image/svg+xml,${encodeURIComponent(board.svg)}`, alt: board.text })
+    const source = board.image
+      ? `data:image/png;base64,${board.image}`
+      : board.svg && `data:image/svg+xml,${encodeURIComponent(board.svg)}`;
+    const picture = source
+      ? el("img", { src: source, alt: board.text })
       : el("pre", {}, board.text);
     const { playable } = this.shown;
     const actions = this.shown.actions.map((info) =>

@@ -1,6 +1,6 @@
 // The points of a run's curves.
 
-import type { Curves } from "./protocol";
+import type { Curves } from "../protocol";
 
 /** The points of one run, put together from its messages. */
 export class RunPoints {

@@ -1,18 +1,20 @@
 // Watch runs learn: their list, their curves as they grow, their games move by move.
 
-import { seatName } from "./boardpane";
-import { type BoardView, boardView } from "./boards/board";
+import { button, el } from "../dom";
+import type { Games, Message, Request, RunInfo } from "../protocol";
+import { percent, signed } from "../words";
 import { Charts } from "./charts";
-import { button, el } from "./dom";
+import { OpinionPane } from "./opinion";
 import { RunPoints } from "./points";
-import type { Games, Message, Position, Replayed, Request, RunInfo } from "./protocol";
-import { capital, percent, signed } from "./words";
+import { ReplayPane } from "./replay";
+import { StartForm } from "./start";
 
 const FEW = 3;
 
 export class Learn {
   readonly root = el("main", { class: "learn", hidden: true });
   private chosen = new Set<string>();
+  private known = new Set<string>();
   private curves = new Map<string, RunPoints>();
   private isFirst = true;
   private readonly list = el("tbody");
@@ -24,9 +26,13 @@ export class Learn {
   private readonly charts = new Charts();
   private readonly games = el("div", { class: "gamelist" });
   private readonly replay: ReplayPane;
+  private readonly opinion: OpinionPane;
+  private readonly start: StartForm;
 
   constructor(private readonly send: (request: Request) => void) {
-    this.replay = new ReplayPane();
+    this.replay = new ReplayPane(send);
+    this.opinion = new OpinionPane(send);
+    this.start = new StartForm(send);
     const heads = ["", "run", "game", "state", "step", "done", "best", ""].map((name) =>
       el("th", {}, name),
     );
@@ -36,12 +42,15 @@ export class Learn {
         { class: "runs", aria: { label: "Runs" } },
         el("table", {}, el("thead", {}, el("tr", {}, ...heads)), this.list),
         this.empty,
+        this.start.root,
         this.games,
         this.replay.root,
+        this.opinion.root,
       ),
       el("section", { aria: { label: "Curves" } }, this.charts.root),
     );
     window.addEventListener("resize", () => this.draw()); // also when the theme changes
+    document.addEventListener("keydown", (event) => this.key(event));
     let width = 0;
     new ResizeObserver(() => {
       if (width !== this.charts.root.clientWidth) this.draw();
@@ -52,25 +61,33 @@ export class Learn {
   /** The page is shown: ask for the runs, and follow those chosen. */
   open(): void {
     this.send({ type: "follow", runs: [...this.chosen] });
+    this.opinion.ask();
   }
 
   /** The page is hidden: the server need not look at files. */
   close(): void {
-    this.send({ type: "follow", runs: [] });
+    this.send({ type: "follow", runs: [], show: false });
   }
 
   hear(message: Message): void {
-    if (message.type === "runs") this.listed(message.runs);
-    else if (message.type === "curves") {
+    if (message.type === "runs") {
+      this.start.offer(message.trainable);
+      this.listed(message.runs, message.trainable.length > 0);
+    }
+    if (message.type === "curves") {
       const run = this.curves.get(message.run) ?? new RunPoints();
       run.add(message);
       this.curves.set(message.run, run);
       this.draw();
     } else if (message.type === "games") this.offered(message);
-    else if (message.type === "replayed") this.replay.show(message);
+    else if (message.type === "replayed") {
+      if (message.is_film) this.games.replaceChildren(el("h3", {}, `Film of ${message.run}`));
+      this.replay.show(message);
+    } else if (message.type === "foreseen") this.replay.foreseen(message);
+    else if (message.type === "opinions") this.opinion.show(message);
   }
 
-  private listed(runs: RunInfo[]): void {
+  private listed(runs: RunInfo[], trains: boolean): void {
     this.empty.hidden = runs.length > 0;
     if (this.isFirst && runs.length) {
       this.isFirst = false;
@@ -79,10 +96,20 @@ export class Learn {
       this.open();
       return;
     }
-    this.list.replaceChildren(...runs.map((run) => this.row(run)));
+    for (const run of runs) if (run.state === "running") this.wake(run.name);
+    this.list.replaceChildren(...runs.map((run) => this.row(run, trains)));
   }
 
-  private row(run: RunInfo): HTMLElement {
+  /** A run that has just begun is shown by itself. */
+  private wake(name: string): void {
+    if (this.chosen.has(name) || this.known.has(name)) return;
+    this.chosen.add(name);
+    this.known.add(name);
+    this.open();
+  }
+
+  private row(run: RunInfo, trains: boolean): HTMLElement {
+    this.known.add(run.name);
     const box = el("input", {
       type: "checkbox",
       checked: this.chosen.has(run.name),
@@ -96,9 +123,6 @@ export class Learn {
       this.draw();
       this.open();
     };
-    const show = button("Games", `Games of ${run.name}`, () =>
-      this.send({ type: "list_games", run: run.name }),
-    );
     return el(
       "tr",
       { title: run.problem ?? "" },
@@ -109,12 +133,43 @@ export class Learn {
       el("td", { class: "number" }, String(run.step)),
       el("td", { class: "number" }, percent(run.progress)),
       el("td", { class: "number" }, run.best === null ? "–" : signed(run.best, 0)),
-      el("td", {}, run.state === "damaged" ? null : show),
+      el(
+        "td",
+        { class: "runbuttons" },
+        ...(run.state === "damaged" ? [] : this.buttons(run, trains)),
+      ),
     );
+  }
+
+  private buttons(run: RunInfo, trains: boolean): HTMLElement[] {
+    const { name } = run;
+    const ask = (label: string, title: string, request: Request) =>
+      button(label, `${title} ${name}`, () => this.send(request));
+    const found = [ask("Games", "Games of", { type: "list_games", run: name })];
+    if (run.is_environment) found.push(ask("Film", "An episode of", { type: "film", run: name }));
+    else {
+      found.push(
+        button("Opinion", `What the networks of ${name} thought of a position`, () =>
+          this.opinion.open(name),
+        ),
+      );
+    }
+    if (run.is_own) found.push(ask("Pause", "Pause", { type: "pause_run", run: name }));
+    else if (trains && (run.state === "stopped" || run.state === "new")) {
+      found.push(ask("Resume", "Resume", { type: "resume_run", run: name }));
+    }
+    return found;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = event.target as HTMLElement;
+    if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) this.replay.key(event.key);
   }
 
   private draw(): void {
     if (this.root.hidden) return;
+    this.opinion.draw();
     const runs = new Map([...this.curves].filter(([name]) => this.chosen.has(name)));
     this.charts.show(runs);
   }
@@ -135,78 +190,5 @@ export class Learn {
     list.onchange = ask;
     this.games.replaceChildren(el("h3", {}, `Games of ${message.run}, newest first`), list);
     ask();
-  }
-}
-
-/** A game, position by position, with what the search thought. */
-class ReplayPane {
-  readonly root = el("div", { class: "replay", hidden: true });
-  private board: BoardView | null = null;
-  private kind = "";
-  private game: Replayed | null = null;
-  private readonly place = el("div", { class: "boardplace" });
-  private readonly about = el("div", { class: "thoughts" });
-  private readonly slider = el("input", { type: "range", min: "0", aria: { label: "Ply" } });
-
-  constructor() {
-    this.slider.oninput = () => this.go(Number(this.slider.value));
-    this.root.append(
-      el(
-        "div",
-        { class: "controls" },
-        button("‹", "Back", () => this.go(Number(this.slider.value) - 1)),
-        this.slider,
-        button("›", "Forward", () => this.go(Number(this.slider.value) + 1)),
-      ),
-      el("div", { class: "replayrow" }, this.place, this.about),
-    );
-  }
-
-  show(game: Replayed): void {
-    this.game = game;
-    this.root.hidden = false;
-    this.slider.max = String(game.plies.length - 1);
-    this.go(0);
-  }
-
-  private go(ply: number): void {
-    const at = this.game?.plies[ply];
-    if (!at || !this.game) return;
-    this.slider.value = String(ply);
-    if (!this.board || this.kind !== at.board.kind) {
-      this.kind = at.board.kind;
-      this.board = boardView(this.kind as typeof at.board.kind, () => {});
-      this.place.replaceChildren(this.board.root);
-    }
-    this.board.show({ board: at.board, actions: [], playable: false });
-    const like = { board: at.board, seats: [] as string[] } as unknown as Position;
-    const who = at.seat === null ? "" : `${capital(seatName(like, at.seat))} played`;
-    const result = this.game.info.returns.map((x) => signed(x, 0)).join(" ");
-    const rows = at.policy.map((edge) =>
-      el(
-        "tr",
-        { class: edge.label === at.label ? "chosen" : "" },
-        el("td", {}, edge.label === at.label ? `▶ ${edge.label}` : edge.label),
-        el("td", { class: "number" }, percent(edge.P)),
-      ),
-    );
-    const last = this.game.plies.length - 1;
-    this.about.replaceChildren(
-      el(
-        "p",
-        {},
-        at.label === null ? `The end: ${result}` : `Ply ${ply + 1} of ${last}: ${who} ${at.label}`,
-      ),
-      el(
-        "p",
-        { class: "quiet" },
-        at.values
-          ? `The search's values: ${at.values.map((x) => signed(x)).join(" ")}`
-          : at.label === null
-            ? ""
-            : "An opening move, drawn at random: not searched.",
-      ),
-      el("table", { class: "edges" }, el("tbody", {}, ...rows)),
-    );
   }
 }

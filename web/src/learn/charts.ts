@@ -1,10 +1,10 @@
 // The curves of runs: one chart per group of figures, a line per run and figure, drawn by uPlot.
 
 import uPlot from "uplot";
-import { el } from "./dom";
+import { el } from "../dom";
 import type { RunPoints } from "./points";
 
-interface Chart {
+export interface Chart {
   title: string;
   /** How a healthy curve looks. */
   hint: string;
@@ -72,12 +72,12 @@ export class Charts {
   private plots: uPlot[] = [];
 
   /** Draw the curves of some runs, by name. */
-  show(runs: ReadonlyMap<string, RunPoints>): void {
+  show(runs: ReadonlyMap<string, RunPoints>, charts: readonly Chart[] = CHARTS): void {
     for (const plot of this.plots) plot.destroy();
     this.plots = [];
     this.root.replaceChildren();
     const known = [...new Set([...runs.values()].flatMap((run) => [...run.figures.keys()]))];
-    for (const chart of CHARTS) {
+    for (const chart of charts) {
       const names = chart.figures(known);
       if (names.length && runs.size) this.draw(chart, names, runs);
     }
@@ -132,7 +132,10 @@ export class Charts {
 }
 
 function label(name: string, manyNames: boolean, run: string, manyRuns: boolean): string {
-  const short = name.replace(/^(rating\.mistakes|share|loss|selfplay|per_second|rating)\./, "");
+  const short = name.replace(
+    /^(rating\.mistakes|share|loss|selfplay|per_second|rating)\.|^move /,
+    "",
+  );
   if (!manyRuns) return short;
   return manyNames ? `${run}: ${short}` : run;
 }
