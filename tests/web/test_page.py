@@ -5,6 +5,7 @@ With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictur
 
 import gzip
 import re
+import sys
 import time
 
 import numpy as np
@@ -13,12 +14,16 @@ import pytest
 from sylvan.games.naming import GameSpec
 from sylvan.replay.buffer import Replay
 from sylvan.runs.config import TrainingConfig
+from sylvan.runs.loop import train
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.run import Run
+from sylvan.web import training
 from sylvan.web.desk import Desk
 from tests.replay.random_records import random_record
+from tests.runs.killing import tiny, tiny_learned
 from tests.web.browser import PHONE, WIDE, picture
 from tests.web.serving import served
+from tests.web.test_watching import RUNNER
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -525,6 +530,62 @@ def test_a_run_is_watched(visit, tmp_path, built):
         picture(page, "web-learn")
         log(20)
         page.wait_for_selector(".chart[data-last='20']")
+        page.context.close()
+
+
+def test_runs_are_looked_at_closely(visit, tmp_path, built):
+    """A film with what the model foresees, and the opinion of a position over the steps."""
+    pytest.importorskip("pygame")
+    train(tiny_learned(2), tmp_path / "pole")
+    train(tiny(6), tmp_path / "rules")
+    with served(Desk(runs=(tmp_path,))) as own:
+        page = visit(host=own, viewport=WIDE | {"height": 1100})
+        page.keyboard.press("L")
+        page.click(".runs tr:has-text('pole') >> text=Film")
+        page.wait_for_selector(".replay img")
+        page.wait_for_selector(".thoughts:has-text('which paid +1.00')")
+        page.keyboard.press("ArrowRight")  # stops it
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("m")
+        page.wait_for_selector(".ahead td:has-text('now')")
+        picture(page, "web-film", clip={"x": 0, "y": 0, "width": 620, "height": 860})
+        page.click(".runs tr:has-text('rules') >> text=Opinion")
+        page.fill("#opinion-text", "4 0")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelectorAll('.opinion .cell svg').length === 2")
+        titles = page.locator(".opinion .chart strong").all_inner_texts()
+        assert titles == ["Value", "Policy"]
+        assert "steps 0, 1, 2, 3, 4, 5, 6" in page.inner_text(".opinion")
+        page.locator(".opinion").scroll_into_view_if_needed()
+        picture(page.locator(".opinion"), "web-opinion")
+        narrow = visit(host=own, viewport=PHONE, scheme="dark")
+        narrow.keyboard.press("L")
+        narrow.click(".runs tr:has-text('rules') >> text=Games")
+        narrow.wait_for_selector(".thoughts:has-text('Ply 1 of')")
+        assert narrow.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        picture(narrow, "web-learn-phone", full_page=True)
+        for each in (page, narrow):
+            each.context.close()
+
+
+def test_a_run_is_started_paused_and_resumed(visit, tmp_path, built, monkeypatch):
+    monkeypatch.setattr(training, "PROGRAM", [sys.executable, "-c", RUNNER, "train"])
+    with served(Desk(runs=(tmp_path,), trains=True)) as own:
+        page = visit(host=own)
+        page.keyboard.press("L")
+        page.click("summary:has-text('New run')")
+        page.fill("#run-name", "mine")
+        page.select_option("#run-game", "tictactoe")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".runs tr:has-text('mine') .running", timeout=60_000)
+        page.wait_for_selector(".chart:has-text('Policy loss') canvas", timeout=60_000)
+        picture(page, "web-train")
+        page.click("text=Pause")
+        page.wait_for_selector(".runs tr:has-text('mine') .stopped", timeout=60_000)
+        page.click("text=Resume")
+        page.wait_for_selector(".runs tr:has-text('mine') .running", timeout=60_000)
+        page.click("text=Pause")
+        page.wait_for_selector("button:has-text('Resume')", timeout=60_000)
         page.context.close()
 
 

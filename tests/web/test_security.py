@@ -89,6 +89,8 @@ def test_other_addresses_need_the_token(built):
             hello(address)
         status, headers, _ = asked(address, f"/?token={policy.token}")
         assert status == 303 and headers["location"] == "/"
+        link = asked(address, f"/?token={policy.token}&table=abc")[1]["location"]
+        assert link == "/?table=abc"  # a link to a table stays one
         cookie = headers["set-cookie"]
         assert "HttpOnly" in cookie and "SameSite=strict" in cookie
         given = cookie.partition(";")[0]

@@ -4,7 +4,7 @@
 // page and those of the notebook cannot disturb each other.
 
 import { el } from "./dom";
-import { Learn } from "./learn";
+import { Learn } from "./learn/learn";
 import { Play } from "./play/play";
 import type { Message, Request } from "./protocol";
 import { Stored } from "./stored";
@@ -53,7 +53,7 @@ export function render({ model, el: host }: { model: Model; el: HTMLElement }): 
 function made(model: Model, keys: EventTarget): Part {
   const send = (request: Request) => model.send(request);
   const name = model.get("part");
-  if (name === "runs") return new Learn(send);
+  if (name === "runs") return new Learn(send, keys);
   return name === "game" ? new Play(send, null, keys) : new Stored(send);
 }
 

@@ -148,8 +148,9 @@ class Guard:
             await self.app(scope, receive, guarded)
 
     def _admitted(self, url: URL) -> RedirectResponse:
-        """Move the token from the address to a cookie."""
-        answer = RedirectResponse(url.path, status_code=303)
+        """Move the token from the address to a cookie; the rest of the address stays."""
+        rest = url.remove_query_params("token").query
+        answer = RedirectResponse(f"{url.path}?{rest}" if rest else url.path, status_code=303)
         assert self.policy.token is not None
         answer.set_cookie(COOKIE, self.policy.token, httponly=True, samesite="strict")
         return answer

@@ -34,6 +34,7 @@ from sylvan.web.looking import looked
 from sylvan.web.opponents import BLOB
 from sylvan.web.play import Play
 from sylvan.web.rows import LINES, MoveRows, TreeRows
+from sylvan.web.training import Training
 from sylvan.web.worker import Worker
 
 try:
@@ -191,7 +192,7 @@ class _Runs(_Working):
         super().__init__("runs")
 
     def _started(self) -> tuple[Worker[p.Request], ...]:
-        learn = Learn(self._desk, self.tell)
+        learn = Learn(self._desk, Training(self._desk), self.tell)
         learn.start()
         return (learn,)
 

@@ -29,7 +29,11 @@ export class Learn {
   private readonly opinion: OpinionPane;
   private readonly start: StartForm;
 
-  constructor(private readonly send: (request: Request) => void) {
+  /** `keys` are those of the page, or in a notebook those of its cell. */
+  constructor(
+    private readonly send: (request: Request) => void,
+    keys: EventTarget = document,
+  ) {
     this.replay = new ReplayPane(send);
     this.opinion = new OpinionPane(send);
     this.start = new StartForm(send);
@@ -50,7 +54,7 @@ export class Learn {
       el("section", { aria: { label: "Curves" } }, this.charts.root),
     );
     window.addEventListener("resize", () => this.draw()); // also when the theme changes
-    document.addEventListener("keydown", (event) => this.key(event));
+    keys.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
     let width = 0;
     new ResizeObserver(() => {
       if (width !== this.charts.root.clientWidth) this.draw();
