@@ -297,5 +297,9 @@ def test_a_run_is_watched_in_a_cell(notebook, tmp_path):
     heard(page, ".chart[data-last='20']")
     picture(page, "web-notebook-run")
     page.evaluate("window.leave()")
-    assert page.evaluate("window.asked.at(-1)") == {"type": "follow", "runs": []}
+    assert page.evaluate("window.asked.at(-1)") == {
+        "type": "follow",
+        "runs": [],
+        "show": False,
+    }
     widget.close()
