@@ -411,6 +411,32 @@ def test_a_setting_has_an_effect_at_once(page):
     assert max(row.N for row in narrow.moves) > max(row.N for row in wide.moves)
 
 
+@pytest.mark.alone
+def test_ten_searches_share_the_machine_fairly():
+    """In a few seconds, no page gets more than three times the simulations of another."""
+    pages = [Page() for _ in range(10)]
+    try:
+        for page in pages:
+            opened(page, "connect4")
+            configured(page, "rollout")
+            page.wait(Position)
+        for page in pages:
+            page.ask(type="run")
+        time.sleep(4)
+        for page in pages:
+            page.ask(type="stop")
+        made = []
+        for page in pages:
+            message = page.wait(Search, running=False)
+            while not message.simulations:
+                message = page.wait(Search, running=False)
+            made.append(message.simulations)
+        assert max(made) <= 3 * min(made), made
+    finally:
+        for page in pages:
+            page.analysis.close()
+
+
 def test_ten_searches_share_the_machine():
     pages = [Page() for _ in range(10)]
     try:
@@ -471,11 +497,49 @@ def test_an_analysis_is_saved_and_shown_again(page):
         assert "goes on" in other.wait(Search, simulations=300).ended
 
 
+def test_a_loaded_analysis_shows_its_nodes_with_the_networks_opinion(page):
+    opened(page, "connect4")
+    configured(page)
+    page.searched(200)
+    page.ask(type="save")
+    saved = page.wait(Saved)
+    with Page() as other:
+        other.ask(type="load", name=saved.name, data=saved.data)
+        other.wait(Search, simulations=200)
+        other.ask(type="look", path=[3], details=True)
+        details = other.wait(Looked).details
+        assert details.N > 0 and details.raw_values == [0, 0]
+
+
+def test_a_small_file_cannot_fill_the_memory(page, monkeypatch):
+    """A document that unpacks to more than a page may load."""
+    opened(page, "connect4")
+    configured(page)
+    page.searched(50)
+    page.ask(type="save")
+    saved = page.wait(Saved)
+    monkeypatch.setattr("sylvan.web.analysis.LARGEST", 1000)
+    page.ask(type="load", name=saved.name, data=saved.data)
+    assert "too large" in page.wait(Problem).sentence
+
+
 @pytest.mark.parametrize("data", ["", "AAAA", "****", "c3lsdmFuLWFuYWx5c2lzIDEg"])
 def test_a_damaged_file_gets_a_sentence(page, data):
     opened(page)
     page.ask(type="load", name="x.sylvan", data=data)
     assert "x.sylvan" in page.wait(Problem).sentence
+
+
+def test_updates_come_ten_times_a_second_at_most(page):
+    opened(page, "connect4")
+    configured(page, "rollout")
+    page.wait(Position)
+    began, sent = time.monotonic(), len(page.said)
+    page.ask(type="run")
+    while time.monotonic() < began + 1.5:
+        time.sleep(0.01)
+    updates = sum(isinstance(m, Search) and m.running for m in page.said[sent:])
+    assert 1 <= updates <= 10 * (time.monotonic() - began) + 2
 
 
 # --- speed ---------------------------------------------------------------------------------------

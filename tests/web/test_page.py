@@ -190,6 +190,18 @@ def test_two_searches_are_compared(visit):
     assert not page.is_visible(".compare")
 
 
+def test_two_searches_are_compared_on_a_phone(visit):
+    page = visit("#game=connect4", viewport=PHONE, scheme="dark")
+    page.click("text=Compare")
+    page.select_option("select[aria-label='Second network']", "rollout")
+    page.click("text=+100")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.speed')].every(e => /simulations/.test(e.innerText))"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    picture(page, "web-compare-phone", full_page=True)
+
+
 def test_a_pawn_is_promoted(visit):
     page = visit()
     page.fill("textarea", "8/P6k/8/8/8/8/8/K7 w - - 0 1")
@@ -257,6 +269,16 @@ def test_a_pgn_is_dropped_and_its_graph_drawn(visit):
     page.wait_for_selector(".status:has-text('Black to move')")
 
 
+def test_a_file_that_is_too_large_gets_a_sentence(visit, tmp_path):
+    file = tmp_path / "games.pgn"
+    file.write_text("[Event]\n\n1. e4 e5 *\n" * 20_000)
+    page = visit()
+    with page.expect_file_chooser() as chooser:
+        page.click("text=Load")
+    chooser.value.set_files(file)
+    page.wait_for_selector(".notice:visible:has-text('games.pgn is too large')")
+
+
 def test_wrong_input_gets_a_sentence(visit):
     page = visit()
     page.fill("textarea", "9/8/8/8/8/8/8/8 w - - 0 1")
@@ -306,6 +328,9 @@ def test_the_tree_is_explored_with_mouse_and_keyboard(visit):
     )
     page.wait_for_timeout(200)
     picture(page, "web-tree")
+    page.keyboard.press("Shift+ArrowUp")  # moves the tree, and chooses nothing
+    page.keyboard.press("Shift+ArrowDown")
+    assert page.inner_text(".treecanvas .unseen") != said
     page.keyboard.press("Escape")
     page.wait_for_selector(".status:has-text('White to move')")
     page.fill("input[type=search]", "Nf")

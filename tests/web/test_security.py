@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import threading
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -133,6 +135,28 @@ def test_the_eleventh_page_gets_a_sentence(address):
             assert message["type"] == "problem" and str(app.MOST_PAGES) in message["sentence"]
             with pytest.raises(ConnectionClosed):
                 socket.recv(timeout=10)
+
+
+def test_a_closed_tab_stops_its_search_within_a_second(address):
+    """The threads of its page end."""
+
+    def searching():
+        return [thread for thread in threading.enumerate() if thread.name == "Analysis"]
+
+    before = len(searching())
+    with connect(f"ws://{address}/socket", origin=f"http://{address}") as socket:
+        socket.send('{"type":"open","game":"connect4"}')
+        socket.send('{"type":"configure","evaluator":"rollout","settings":{}}')
+        socket.send('{"type":"run"}')
+        while not (message := json.loads(socket.recv(timeout=10))).get("simulations"):
+            if message["type"] == "search":
+                socket.send(json.dumps({"type": "ack", "serial": message["serial"]}))
+        assert len(searching()) == before + 1
+        socket.close()
+        closed = time.monotonic()
+    while len(searching()) > before:
+        assert time.monotonic() < closed + 1
+        time.sleep(0.01)
 
 
 def test_without_the_page_there_is_a_sentence(monkeypatch, tmp_path):

@@ -13,6 +13,8 @@ import { TreePane } from "./treepane";
 import { speedOf, verdictOf } from "./verdict";
 
 const SWEEP = 200;
+/** Bytes of a position or a game in a file. */
+const LARGEST = 200_000;
 
 export class Analyse {
   readonly root = el("main", { class: "analyse" });
@@ -46,7 +48,10 @@ export class Analyse {
   );
   private readonly settingsBox: HTMLDetailsElement;
 
-  constructor(private readonly send: (request: Request) => void) {
+  constructor(
+    private readonly send: (request: Request) => void,
+    private readonly tell: (sentence: string) => void,
+  ) {
     this.board = new BoardPane({
       play: (action) => this.play(action),
       go: (ply) => send({ type: "goto", ply }),
@@ -360,7 +365,8 @@ export class Analyse {
       this.stopSlow();
       const data = toBase64(new Uint8Array(await file.arrayBuffer()));
       this.send({ type: "load", name: file.name.slice(0, 200), data });
-    } else if (file.size < 200_000) this.open(game, await file.text());
+    } else if (file.size < LARGEST) this.open(game, await file.text());
+    else this.tell(`${file.name} is too large: open a PGN of one game, up to 200 kB.`);
   }
 
   private pick(): void {

@@ -26,7 +26,7 @@ const LINK: Record<State, string> = {
   refused: "",
 };
 
-const analyse: Analyse = new Analyse((request) => connection.send(request));
+const analyse: Analyse = new Analyse((request) => connection.send(request), tell);
 const play: Play = new Play(
   (request) => connection.send(request),
   (request) => {

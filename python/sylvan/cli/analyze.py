@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,8 @@ from sylvan.errors import ConfigError
 if TYPE_CHECKING:
     from sylvan.evaluators import EvaluatorLike
     from sylvan.games import Game
-    from sylvan.planning import EdgeView, SearchResult, Status
+    from sylvan.planning import EdgeView, Search, SearchResult, Status
+    from sylvan.planning.search import Progress
 
 __all__ = ["analyze"]
 
@@ -108,6 +110,7 @@ def analyze(
     - `sylvan analyze 1. e4 e5 2. Nf3` moves from the start, SAN or UCI
     - `sylvan analyze e4 --seconds 5 --tree tree.svg` a time limit, and a picture of the tree
     - `sylvan analyze e4 --tree e4.sylvan`, then `sylvan analyze e4.sylvan` keep an analysis
+    - `sylvan analyze e4.sylvan --seconds 60 --tree e4.sylvan` go on with it
     - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` with a network
     - `sylvan analyze first.pgn second.pgn --out annotated.pgn` annotate games
     - `sylvan analyze --game connect4 4453` another game
@@ -128,7 +131,10 @@ def analyze(
     }
     settings = search_settings(setting or [], given)
     if len(words) == 1 and words[0].endswith(".sylvan"):
-        _show_saved(Path(words[0]), game, top, tree, as_json=as_json)
+        judge = None if net is None and evaluator is None else evaluator_of(net, evaluator)
+        interrupted = _saved(Path(words[0]), game, settings, judge, top, tree, as_json=as_json)
+        if interrupted:
+            raise typer.Exit(130)
         return
     if pgn is not None or are_pgns(words):
         if tree is not None or game != "chess" or (pgn is not None and words):
@@ -165,18 +171,61 @@ def analyze(
         raise typer.Exit(130)
 
 
-def _show_saved(path: Path, game: str, top: int, tree: Path | None, *, as_json: bool) -> None:
-    """Show an analysis that was saved, and write its tree in another format."""
+def _saved(
+    path: Path,
+    game: str,
+    settings: dict[str, Any],
+    judge: EvaluatorLike | None,
+    top: int,
+    tree: Path | None,
+    *,
+    as_json: bool,
+) -> bool:
+    """Show a saved analysis, with a limit go on with its search, and write its tree; returns
+    whether Ctrl-C ended the search.
+    """
     from sylvan.planning import SearchResult
 
     result = SearchResult.load(path, None if game == "chess" else game)
+    if tree is not None:
+        _check_tree(tree)
+    interrupted = False
+    if "simulations" in settings or has_limit(settings):
+        result, interrupted = _resumed(result, settings, judge)
+    elif settings or judge is not None:
+        raise ConfigError(f"To go on with the search of {path}, add --simulations or --seconds.")
     if as_json:
         print_json(_facts(result, top))
     else:
         _print(result, top)
     if tree is not None:
-        _check_tree(tree)
         result.save(tree)
+    return interrupted
+
+
+def _resumed(
+    result: SearchResult, settings: dict[str, Any], judge: EvaluatorLike | None
+) -> tuple[SearchResult, bool]:
+    """Go on with a saved search, with its settings but for those given.
+
+    :raises ConfigError: the evaluator is not the one that it had.
+    """
+    from sylvan import Search
+    from sylvan.evaluators import evaluator_for, evaluator_names
+    from sylvan.evaluators.protocol import name_of
+
+    if judge is None and result.evaluator in evaluator_names():
+        judge = result.evaluator
+    found = evaluator_for(result.game, judge)
+    if name_of(found) != result.evaluator:
+        raise ConfigError(
+            f"The file was searched with {result.evaluator}, not with {name_of(found)}: name its "
+            "network with --net, or its evaluator with --evaluator."
+        )
+    unlimited = {"simulations": None, "seconds": None, "nodes": None, "depth": None}
+    config = result.config.replace(**unlimited | settings)
+    search = Search(found, config)
+    return _watched(search, lambda progress: search.resume(result, progress=progress))
 
 
 def _tree_bounds(depth: int | None, width: int | None) -> dict[str, int | None]:
@@ -230,6 +279,11 @@ def _search(
     from sylvan import Search
 
     search = Search(evaluator, **settings)
+    return _watched(search, lambda progress: search.run(state, progress=progress))
+
+
+def _watched(search: Search, run: Callable[[Progress], SearchResult]) -> tuple[SearchResult, bool]:
+    """Run a search under a progress bar."""
     with Bar("searching") as bar:
 
         def progress(status: Status) -> None:
@@ -239,7 +293,7 @@ def _search(
             bar.show(max(shares, default=0.0), 1.0 if shares else None)
 
         try:
-            return search.run(state, progress=progress), False
+            return run(progress), False
         except KeyboardInterrupt:
             return search.result, True
 

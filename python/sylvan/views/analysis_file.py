@@ -206,14 +206,18 @@ def read_analysis(path: str | PathLike[str], game: str | None = None) -> Analysi
     return unpack(data, str(path), None if game is None else (game,))
 
 
-def unpack(data: bytes, name: str, games: tuple[str, ...] | None = None) -> Analysis:
+def unpack(
+    data: bytes, name: str, games: tuple[str, ...] | None = None, most: int | None = None
+) -> Analysis:
     """Read the contents of an analysis file; `name` is for errors.
 
     :param games: the games that it may be of; None: the registered ones.
+    :param most: the largest size of its document in bytes; None: 512 MB.
     :raises SnapshotError: it is damaged, or of another program, version or game.
     """
     try:
-        document = Document.model_validate_json(_checked(data))
+        whole = _checked(data, MOST_BYTES if most is None else most)
+        document = Document.model_validate_json(whole)
         _need_whole(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -233,7 +237,7 @@ def unpack(data: bytes, name: str, games: tuple[str, ...] | None = None) -> Anal
         raise SnapshotError(f"{name} cannot be opened: {error}") from None
 
 
-def _checked(data: bytes) -> bytes:
+def _checked(data: bytes, most: int) -> bytes:
     """The document's bytes; an exception of zlib or a `ValueError` if they are damaged."""
     head, newline, packed = data.partition(b"\n")
     if not head.startswith(HEAD[:16]) or not newline:
@@ -243,7 +247,7 @@ def _checked(data: bytes) -> bytes:
     if hashlib.sha256(packed).hexdigest().encode() != head[len(HEAD) :]:
         raise ValueError("its checksum is wrong")
     unpacking = zlib.decompressobj()
-    whole = unpacking.decompress(packed, MOST_BYTES)
+    whole = unpacking.decompress(packed, most)
     if unpacking.unconsumed_tail:
         raise ValueError("it is too large")
     return whole

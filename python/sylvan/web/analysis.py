@@ -44,6 +44,9 @@ ENDLESS = 2**32 - 1
 SAVED_NODES = 3000
 """Nodes of a tree that a page saves."""
 
+LARGEST = 64 * 2**20
+"""Bytes of an unpacked analysis that a page may load: a few times what it saves."""
+
 ENDED = {
     "proven": "The result is proven.",
     "bytes": "The memory for this page is full.",
@@ -121,7 +124,7 @@ class Analysis(Worker[p.Request]):
                 self._slow()
             case p.Look():
                 found = Found.of(self._forest, self._shown)
-                self._send(looked(self._need_line(), found, self._evaluator, request))
+                self._send(looked(self._need_line(), found, self._adviser(), request))
             case p.Show():
                 self._show = request
                 if self._line is not None:
@@ -236,7 +239,7 @@ class Analysis(Worker[p.Request]):
             data = base64.b64decode(request.data, validate=True)
         except ValueError:
             raise SnapshotError(f"{request.name} did not arrive whole: load it again.") from None
-        analysis = unpack(data, request.name, tuple(self._desk.games))
+        analysis = unpack(data, request.name, tuple(self._desk.games), LARGEST)
         line = Line.of_saved(analysis)
         self._stop()
         self._line = line
@@ -259,6 +262,13 @@ class Analysis(Worker[p.Request]):
         if result.evaluator in self._desk.hello().evaluators:
             self._loaded = self._desk.evaluator(result.evaluator)
             self._evaluator_name = result.evaluator
+
+    def _adviser(self) -> Evaluator | None:
+        """The evaluator whose opinion of a node is shown."""
+        if self._evaluator is None and self._goes_on():
+            root = checked_root(seen_by_mover(self._need_line().state), self._config)
+            return self._desk.evaluator_for(root, self._evaluator_name, self._loaded)
+        return self._evaluator
 
     def _goes_on(self) -> bool:
         """Whether a search would go on with the loaded one: it has the same evaluator."""

@@ -10,6 +10,7 @@ import type { TreeNode, TreeStore } from "./store";
 
 const WIDTH = 96; // of a node's box, at zoom 1
 const HEIGHT = 24;
+const PAN = 80; // pixels that a key moves the tree
 const TEXT_FROM = 0.45; // zoom from which text can be read
 
 export interface TreeEvents {
@@ -39,7 +40,8 @@ export class TreeView {
     tabIndex: 0,
     aria: {
       role: "application",
-      label: "Search tree. Arrow keys move, Enter expands, plus and minus zoom, 0 shows all.",
+      label:
+        "Search tree. Arrow keys walk, with Shift they move the tree; Enter opens, plus and minus zoom, 0 shows all.",
     },
   });
   private readonly spoken = el("p", { class: "unseen", aria: { live: "polite" } });
@@ -374,11 +376,30 @@ export class TreeView {
       "-": () => this.zoom(0.8),
       "0": () => this.fit(),
     };
-    const act = go[event.key];
+    const act = (event.shiftKey && this.panBy(event.key)) || go[event.key];
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
     act();
+  }
+
+  /** Shift and an arrow move the whole tree. */
+  private panBy(key: string): (() => void) | undefined {
+    const by: Record<string, [number, number]> = {
+      ArrowLeft: [PAN, 0],
+      ArrowRight: [-PAN, 0],
+      ArrowUp: [0, PAN],
+      ArrowDown: [0, -PAN],
+    };
+    const move = by[key];
+    return (
+      move &&
+      (() => {
+        this.events.touched();
+        this.camera.pan(...move);
+        this.draw();
+      })
+    );
   }
 
   private chooseIf(at: Placed | undefined): void {
