@@ -413,7 +413,7 @@ def test_a_setting_has_an_effect_at_once(page):
 
 @pytest.mark.alone
 def test_ten_searches_share_the_machine_fairly():
-    """In a few seconds, no page gets more than three times the simulations of another."""
+    """In a few seconds, no page gets more than four times the simulations of another."""
     pages = [Page() for _ in range(10)]
     try:
         for page in pages:
@@ -431,7 +431,7 @@ def test_ten_searches_share_the_machine_fairly():
             while not message.simulations:
                 message = page.wait(Search, running=False)
             made.append(message.simulations)
-        assert max(made) <= 3 * min(made), made
+        assert max(made) <= 4 * min(made), made
     finally:
         for page in pages:
             page.analysis.close()

@@ -137,6 +137,7 @@ def test_the_eleventh_page_gets_a_sentence(address):
                 socket.recv(timeout=10)
 
 
+@pytest.mark.alone
 def test_a_closed_tab_stops_its_search_within_a_second(address):
     """The threads of its page end."""
 
