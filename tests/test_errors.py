@@ -715,13 +715,14 @@ def test_every_error_has_a_row():
     elsewhere |= {"EngineError", "ProtocolError"}  # tests/engines, tests/players
     elsewhere |= {
         "ReplayError",
+        "ClusterError",
         "RunError",
         "TrainingError",
     }  # tests/replay, tests/runs, tests/learning
     elsewhere |= {
         "MissingEntryPoint",
         "MissingFolder",
-    }  # tests/test_registry.py, tests/test_files.py
+    }  # tests/cluster, tests/test_registry.py, tests/test_files.py
     kinds = set(errors.__all__) - elsewhere
     assert all(len(re.findall(rf"\b{kind}\b", source)) > 1 for kind in kinds)
 

@@ -9,6 +9,7 @@ True
 """
 
 __all__ = [
+    "ClusterError",
     "ConfigError",
     "EngineError",
     "EvaluationError",
@@ -145,6 +146,10 @@ class ReplayError(SylvanError, ValueError):
 
 class RunError(SylvanError, ValueError):
     """A run folder that is missing, damaged, or does not fit the request."""
+
+
+class ClusterError(SylvanError, RuntimeError):
+    """Machines that cannot work together: a refused worker, a damaged shard, no connection."""
 
 
 class SearchStateError(SylvanError, RuntimeError):

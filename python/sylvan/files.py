@@ -7,6 +7,7 @@ Folders that are complete get their names by `rename`.
 
 import os
 import re
+import secrets
 from os import PathLike
 from pathlib import Path
 
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
-"""The temporary name of a file: its name, and the number of the process that writes it."""
+"""The temporary name of a file: its name, and a number of its own."""
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -42,7 +43,8 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
         raise MissingFolder(
             f"{target} cannot be written: there is no folder {folder}; make it first."
         )
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    # Process numbers are not enough: machines that share the folder have the same ones.
+    temporary = target.with_name(f".{target.name}.{secrets.randbits(64)}.tmp")
     try:
         write_new(temporary, data)
         rename(temporary, target)

@@ -62,8 +62,8 @@ def test_half_written_files_of_a_killed_process_are_removed(tmp_path):
     (run.networks / "last").mkdir()
     kept = sorted(run.folder.rglob("*"))
     code = (
-        "import os, pathlib; from sylvan.files import write_text\n"
-        "pathlib.Path.replace = lambda *_: os.kill(os.getpid(), 9)\n"
+        "import os; from sylvan.files import write_text\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), 9)\n"
         "write_text(%r, 'half')"
     )
     for name in ("config.toml", "networks/last.onnx", "networks/last/dynamics.onnx"):

@@ -23,6 +23,7 @@
 | `serve_network` | a network for several processes |
 | `convert` | convert a network to another file format |
 | `train` | train a network by self-play |
+| `cluster` | look at a run on several machines |
 | `examples` | rounds played by bots, as training data |
 | `pretrain` | train a network on existing games |
 | `practise` | train a Blob network by policy gradient |
@@ -50,6 +51,7 @@ import typer
 from sylvan.cli.advise import advise
 from sylvan.cli.analyze import analyze
 from sylvan.cli.bench import bench
+from sylvan.cli.cluster import cluster
 from sylvan.cli.convert import convert
 from sylvan.cli.doctor import doctor
 from sylvan.cli.examples import examples
@@ -123,3 +125,4 @@ COMMANDS = (
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(runs)
+app.add_typer(cluster)

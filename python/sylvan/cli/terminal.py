@@ -27,6 +27,7 @@ __all__ = ["Bar", "OneLineErrors", "check_folder", "json_text", "print_json"]
 BAR_DELAY = 2.0
 
 EXTRAS = {
+    "ray": "cluster",
     "torch": "train",
     "onnx": "train",
     "onnxscript": "train",

@@ -12,6 +12,7 @@ from sylvan.cli import completion
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
+    from sylvan.cluster.address import ClusterOptions
     from sylvan.runs.config import TrainingConfig
     from sylvan.runs.fit import Fit
     from sylvan.runs.loop import Outcome
@@ -93,6 +94,35 @@ def train(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="The same as --log tensorboard.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Play on several processes or machines: local:4 (worker processes here), auto (a "
+            "running Ray cluster), ray://host:10001.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Workers of the cluster (default: as many as it has room for)."),
+    ] = None,
+    worker_threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU cores of a worker.")
+    ] = None,
+    cluster_mode: Annotated[
+        Literal["exact", "fast"],
+        typer.Option(
+            help="exact: the weights are those of the same run on one machine; fast: games are "
+            "learned from as they arrive."
+        ),
+    ] = "exact",
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            help="Where workers write their games: a folder or an address that fsspec knows, such "
+            "as s3://bucket/run (default: in the run folder)."
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only the final summary.")
     ] = False,
@@ -113,6 +143,7 @@ def train(
     - `sylvan train gym:FrozenLake-v1 --wrapper my_wrappers.py:Bonus` with a wrapper of your own
     - `sylvan train tictactoe --algorithm muzero --run runs/learned` a game with its rules hidden
     - `sylvan train "open_spiel:breakthrough(rows=6,columns=6)" --set simulations=32`
+    - `sylvan train chess --run /shared/run --cluster auto` on a running Ray cluster
 
     All settings are explained in `config.toml` in the run's folder.
     """
@@ -147,10 +178,33 @@ def train(
     fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
     if fitted is not None:
         full = fitted.config
-    outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
+    if cluster is None:
+        outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
+    else:
+        from sylvan.cluster.driver import train_on_cluster
+
+        machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage)
+        outcome = train_on_cluster(full, folder, machines, watch=watch, start=start, fitted=fitted)
     _print_summary(outcome)
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
+
+
+def _cluster_options(
+    address: str,
+    workers: int | None,
+    threads: int | None,
+    mode: Literal["exact", "fast"],
+    storage: str | None,
+) -> ClusterOptions:
+    """Return the options of a cluster; --workers overrides the number in local:4."""
+    from dataclasses import replace
+
+    from sylvan.cluster.address import parse_address
+
+    options = parse_address(address)
+    workers = workers or options.workers
+    return replace(options, workers=workers, threads=threads, mode=mode, storage=storage)
 
 
 def _folder_name(game: str) -> str:

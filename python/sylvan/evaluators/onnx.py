@@ -64,6 +64,8 @@ class OnnxEvaluator(NetworkEvaluator):
             if number is not None and number < 1:
                 raise ConfigError(f"{setting} is {number}: it must be at least 1.")
         named = name or ("network" if isinstance(model, bytes) else Path(model).name)
+        self.running = model if isinstance(model, bytes) else None
+        """The model that runs, if it was given as bytes."""
         self._session = onnx_session(model, named)
         header = header or session_header(self._session, named)
         super().__init__(header, name=named, policy_temperature=policy_temperature)
@@ -81,6 +83,7 @@ class OnnxEvaluator(NetworkEvaluator):
         session = onnx_session(model, self.name)
         outputs, fixed = _checked(session, self.header, self.name)
         self._session, self._outputs, self._fixed = session, outputs, fixed
+        self.running = model
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Return logits of the legal actions `[len(leaves.actions)]`, values `[B]` or `[B, S]`."""

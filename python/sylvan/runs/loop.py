@@ -110,7 +110,7 @@ def _undo(run: Run, before: TrainingConfig | None, created: list[Path]) -> None:
                 run.config = before
                 run.save_config()
         elif not run.checkpoints.steps():
-            for each in run.folder.iterdir():
+            for each in [path for path in run.folder.iterdir() if path.name != "cluster"]:
                 shutil.rmtree(each) if each.is_dir() else each.unlink()
             for empty in created:
                 empty.rmdir()

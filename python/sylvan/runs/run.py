@@ -8,6 +8,7 @@
         networks/best.onnx, last.onnx   the trained networks, also as .safetensors
         networks/history/               networks of earlier steps (`history`)
         report/                         plots
+        cluster/                        files of the machines that play (`sylvan.cluster`)
 
 A writer holds the folder's lock; the operating system releases it when the process is killed.
 Readers need no lock, because files are replaced atomically.
@@ -37,7 +38,7 @@ from sylvan.runs.config import (
 from sylvan.runs.metrics import Metrics
 from sylvan.settings.file import read_settings, toml_text
 
-__all__ = ["CONFIG", "LOCK", "Run", "disk_full"]
+__all__ = ["BESIDE", "CONFIG", "LOCK", "Run", "disk_full"]
 
 CONFIG = "config.toml"
 """A folder with this file is a run."""
@@ -89,7 +90,9 @@ class Run:
         :raises RunError: the folder is not empty.
         """
         path = Path(folder)
-        if path.exists() and (not path.is_dir() or any(p.name != LOCK for p in path.iterdir())):
+        if path.exists() and (
+            not path.is_dir() or any(p.name not in BESIDE for p in path.iterdir())
+        ):
             raise RunError(
                 f"{path} exists already and is not a run: give another folder with --run."
             )
@@ -159,6 +162,9 @@ class Run:
 
 
 LOCK = ".lock"
+
+BESIDE = (LOCK, "cluster")
+"""Names in the folder that may exist before the run."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ network, so that batches stay full. Each lease has its own `Actors` and its own 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -73,12 +73,21 @@ class PlaysLeases(Protocol):
     """Sentences for the user."""
 
     def play(
-        self, lease: Lease, following: Lease | None, load: Load, watch: Watch | None
+        self, lease: Lease, following: Sequence[Lease], load: Load, watch: Watch | None
     ) -> PlayedLease:
-        """Play a lease; `following` may begin meanwhile. The parameters are those of `SelfPlay`."""
+        """Play a lease; those of `following` may begin meanwhile.
+
+        The other parameters are those of `SelfPlay.play`.
+        """
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the next step depends on besides the leases, as JSON values; usually nothing."""
+
+    def load_state_dict(self, state: dict[str, Any], /) -> None:
+        """Restore the state from `state_dict`."""
 
 
 def leases_at_once(config: SelfPlayConfig) -> int:
@@ -135,7 +144,7 @@ class LeasePlayer:
         counted."""
 
     def play(
-        self, lease: Lease, following: Lease | None, load: Load, watch: Watch | None
+        self, lease: Lease, following: Sequence[Lease], load: Load, watch: Watch | None
     ) -> PlayedLease:
         """Play a lease to its end. If an exception is raised, it can be played again."""
         began, waited, evaluated = time.perf_counter(), 0.0, self._evaluated
@@ -144,8 +153,8 @@ class LeasePlayer:
             actors = self._begin(lease, load)
             playing = [actors, *(each for each in self._begun.values() if each is not actors)]
             while not actors.is_over:
-                if len(playing) < self._leased and following is not None and actors.all_started:
-                    playing.append(self._begin(following, load))
+                if len(playing) < self._leased and following and actors.all_started:
+                    playing.append(self._begin(following[0], load))
                 waited += attend(playing)
                 now = time.perf_counter()
                 if watch is not None and now - watched >= WATCH_INTERVAL:
@@ -214,6 +223,13 @@ class LeasePlayer:
     def _evaluated(self) -> float:
         """Seconds inside evaluators so far."""
         return sum(actors.seconds for actors in self._actors)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing: what is played follows from the leases."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Accept any state: games that were taken early on a cluster are played again."""
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""

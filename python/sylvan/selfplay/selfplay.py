@@ -97,8 +97,7 @@ class SelfPlay:
         """
         self.leases.plan(step, step - 1 if newest is None else newest)
         lease, *others = self.leases.planned
-        following = others[0] if others and not last else None
-        played = self.player.play(lease, following, load, watch)
+        played = self.player.play(lease, [] if last else others, load, watch)
         self.statistics = played.statistics
         self.statistics.add(played.games)
         self.notes += self.player.notes
@@ -136,7 +135,9 @@ class SelfPlay:
 
     def state_dict(self) -> dict[str, Any]:
         """The state that the next step depends on, besides the settings: arrays and JSON values."""
-        return {"seats": self.first.num_players, **self.leases.state_dict()}
+        state = {"seats": self.first.num_players, **self.leases.state_dict()}
+        player = self.player.state_dict()
+        return state | {"player": player} if player else state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore the state from `state_dict`, or from a checkpoint of version 0.1.
@@ -151,6 +152,7 @@ class SelfPlay:
             )
         self.stop()
         self.leases.load_state_dict(state)
+        self.player.load_state_dict(state.get("player", {}))
         dropped = len(state.get("numbers", ()))
         if dropped:
             self.notes.append(

@@ -1,0 +1,516 @@
+"""The coordinator: hands out leases, and takes each of them once.
+
+    learner   submit(leases) → … collect(names) → again(name), if its shard is damaged
+    worker    join → prove → exchange(report) → orders, every second or when something is finished
+
+It is a state machine without threads, files or network; time comes from `clock`, which runs only
+here: the clocks of workers and of the learner may show anything. Every call costs O(log leases).
+
+*Order.* Leases go out by step, then by game. A lease that takes longer than three times the
+median goes out a second time, to another worker; the first answer is taken.
+
+*Loss.* A report lists what the worker holds. What the coordinator gave it and it does not hold was
+lost on the way, and is handed out again. What it holds and the coordinator does not know of (after
+a restart) is noted as under way. A worker that is silent for too long is forgotten with its
+leases; if it comes back, its answers count if nobody was faster.
+
+*Limits.* A worker has at most `per_worker` leases; leases more than `ahead` steps ahead of the
+learner wait. A worker that fails gets no lease for a while, longer each time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from sylvan.cluster.lease import Done, Lease
+from sylvan.cluster.profile import Probe, WorkerFacts
+from sylvan.errors import ClusterError
+
+__all__ = ["Admission", "BrokenLease", "Coordinator", "Failed", "Orders", "Report", "Rules"]
+
+NEVER = float("-inf")
+"""A moment before all others; clocks may begin anywhere."""
+
+REMEMBERED = 101
+"""Newest durations of leases, whose median says what is late."""
+
+PROBLEMS = 20
+"""Newest problems that the status shows."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the coordinator decides by; seconds are of its own clock."""
+
+    exact: bool = True
+    """Answers of workers to fixed positions must be bit-equal to the learner's."""
+    per_worker: int = 2
+    """Leases under way of one worker: while one ends, the other fills the batches."""
+    ahead: int = 100
+    """Steps that games may run ahead of the learner."""
+    late: float = 3.0
+    """A lease is late after this multiple of the median duration ..."""
+    late_after: float = 5.0
+    """... but not before so many seconds."""
+    silence: float = 10.0
+    """Seconds after which a silent worker is forgotten."""
+    attempts: int = 4
+    """Failures of one lease by its game after which the learner is told."""
+    longest_pause: float = 30.0
+    """Maximum seconds without a lease after a failure."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A lease that a worker hands back."""
+
+    name: str
+    reason: str
+    by_game: bool = False
+    """The game's own code failed, as it will on any worker."""
+    by_fault: bool = True
+    """Something went wrong; False: the worker is leaving."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker says regularly."""
+
+    held: tuple[str, ...] = ()
+    """Leases it is playing, or about to."""
+    free: int = 0
+    """Leases that it can take."""
+    finished: tuple[Done, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    positions: int = 0
+    """Positions so far in the leases it holds."""
+    leaving: bool = False
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a worker is told."""
+
+    leases: tuple[Lease, ...] = ()
+    drop: tuple[str, ...] = ()
+    """Leases that it may stop playing."""
+    pause: float = 0.1
+    """Seconds until the next report, unless something is finished."""
+    known: bool = True
+    """False: join again."""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The answer to a worker that wants to join."""
+
+    refused: str = ""
+    """Why not; empty: welcome."""
+    known: bool = True
+    """False: join first."""
+
+
+@dataclass
+class _Entry:
+    lease: Lease
+    holders: dict[str, float] = field(default_factory=dict)
+    """Workers that play it, and since when."""
+    done: Done | None = None
+    failures: int = 0
+    broken: str = ""
+    """Why no worker can play it."""
+    queued: bool = False
+    """Whether it is in the queue."""
+
+
+@dataclass
+class _Worker:
+    facts: WorkerFacts
+    seen: float
+    proved: bool = False
+    held: set[str] = field(default_factory=set)
+    failures: int = 0
+    paused_until: float = NEVER
+    leases: int = 0
+    positions: int = 0
+    begun: float = 0.0
+    playing: int = 0
+    """Positions so far in the leases it holds."""
+
+
+class _Durations:
+    """The median of the newest durations, per game."""
+
+    def __init__(self) -> None:
+        self._newest: deque[float] = deque()
+        self._sorted: list[float] = []
+
+    def add(self, seconds: float) -> None:
+        if len(self._newest) == REMEMBERED:
+            self._sorted.remove(self._newest.popleft())
+        self._newest.append(seconds)
+        insort(self._sorted, seconds)
+
+    @property
+    def median(self) -> float:
+        """Infinite before three leases are known."""
+        known = self._sorted
+        return known[len(known) // 2] if len(known) >= 3 else float("inf")
+
+
+class Coordinator:
+    """The leases of one run, and the workers that play them.
+
+    :param clock: seconds that never go back.
+    :param finished: gives what is known of a lease that has a shard already, else None.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        clock: Callable[[], float],
+        finished: Callable[[Lease], Done | None] = lambda _: None,
+    ) -> None:
+        self.rules, self._clock, self._finished = rules, clock, finished
+        self.step = 0
+        """The learner's step."""
+        self.probe: Probe | None = None
+        self.counts = dict.fromkeys(
+            ("taken", "duplicates", "conflicts", "failed", "late", "lost", "forgotten", "refused"),
+            0,
+        )
+        self.totals = {"games": 0, "positions": 0, "simulations": 0}
+        """All that was taken."""
+        self.problems: deque[str] = deque(maxlen=PROBLEMS)
+        self._unread: deque[str] = deque(maxlen=PROBLEMS)
+        self.refused: dict[str, str] = {}
+        """Why workers were refused, the newest of them."""
+        self._entries: dict[str, _Entry] = {}
+        self._queue: list[tuple[int, int, str]] = []
+        """Step, first game and name of the leases to hand out."""
+        self._under_way: list[tuple[float, int, str, str]] = []
+        """Since when, a number, worker and lease, the oldest first; some are outdated."""
+        self._numbers = count()
+        self._workers: dict[str, _Worker] = {}
+        self._durations = _Durations()
+        self._next_check = NEVER
+
+    # --- the learner --------------------------------------------------------------------------
+
+    def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None = None) -> None:
+        """Add leases to hand out; those that are known stay as they are.
+
+        :param step: the learner's.
+        """
+        self.step = step
+        if probe is not None:
+            self.probe = probe
+        for lease in leases:
+            if lease.name not in self._entries:
+                entry = self._entries[lease.name] = _Entry(lease)
+                entry.done = self._finished(lease)
+                if entry.done is None:
+                    self._enqueue(entry)
+
+    def collect(self, names: Iterable[str]) -> tuple[list[Done], list[str]]:
+        """What is done of some leases, and which of them are not known here.
+
+        :raises BrokenLease: no worker can play one of them.
+        """
+        done, unknown = [], []
+        for name in names:
+            entry = self._entries.get(name)
+            if entry is None:
+                unknown.append(name)
+            elif entry.broken:
+                raise BrokenLease(entry.broken)
+            elif entry.done is not None:
+                done.append(entry.done)
+        return done, unknown
+
+    def again(self, name: str, reason: str) -> None:
+        """Hand out a lease once more: its shard is damaged."""
+        entry = self._entries.get(name)
+        if entry is not None and entry.done is not None:
+            self._problem(reason)
+            entry.done = None
+            self.counts["lost"] += 1
+            self._enqueue(entry)
+
+    def forget_leases(self, names: Iterable[str]) -> None:
+        """The learner has the games of these leases, or does not want them any more."""
+        for name in names:
+            entry = self._entries.pop(name, None)
+            if entry is not None:
+                for holder in entry.holders:
+                    if holder in self._workers:
+                        self._workers[holder].held.discard(name)
+
+    def news(self) -> list[str]:
+        """The problems since the last call."""
+        news = list(self._unread)
+        self._unread.clear()
+        return news
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(text)
+        self._unread.append(text)
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All leases that the learner has not forgotten."""
+        return [entry.lease for entry in self._entries.values()]
+
+    # --- workers ------------------------------------------------------------------------------
+
+    def join(self, facts: WorkerFacts) -> Admission:
+        """A worker introduces itself."""
+        if self.probe is None:
+            return Admission(known=False)
+        reason = self.probe.refusal(facts, exact=self.rules.exact)
+        if reason:
+            return self._refuse(facts.name, reason)
+        now = self._clock()
+        self._workers[facts.name] = _Worker(facts, now, begun=now)
+        return Admission()
+
+    def prove(self, name: str, answers: bytes) -> Admission:
+        """A worker's answers to the fixed positions."""
+        worker = self._workers.get(name)
+        if worker is None or self.probe is None:
+            return Admission(known=False)
+        reason = self.probe.difference(answers, exact=self.rules.exact)
+        if reason:
+            self.forget(name)
+            return self._refuse(name, reason)
+        worker.proved, worker.seen = True, self._clock()
+        return Admission()
+
+    def exchange(self, name: str, report: Report) -> Orders:
+        """Take in a worker's report, and give it leases."""
+        now = self._clock()
+        self._check(now)
+        worker = self._workers.get(name)
+        for done in report.finished:
+            self._take(done, worker)
+        if worker is None or not worker.proved:
+            return Orders(known=False)
+        worker.seen, worker.playing = now, report.positions
+        for failed in report.failed:
+            self._failed(name, worker, failed, now)
+        drop = self._reconcile(name, worker, report, now)
+        if report.leaving:
+            self.forget(name, silent=False)
+            return Orders(drop=drop)
+        leases = self._leases_for(name, worker, report.free, now)
+        return Orders(leases, drop, self._pause())
+
+    def forget(self, name: str, *, silent: bool = True) -> None:
+        """A worker is gone: its leases are handed out again."""
+        worker = self._workers.pop(name, None)
+        if worker is None:
+            return
+        self.counts["forgotten"] += silent
+        for held in worker.held:
+            entry = self._entries.get(held)
+            if entry is not None:
+                entry.holders.pop(name, None)
+                self._enqueue_if_idle(entry)
+
+    # --- status -------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """All that `sylvan cluster status` shows, as JSON values."""
+        now = self._clock()
+        entries = self._entries.values()
+        under_way = sum(bool(entry.holders) and entry.done is None for entry in entries)
+        done = sum(entry.done is not None for entry in entries)
+        return {
+            "step": self.step,
+            "leases": {"waiting": len(entries) - under_way - done, "under_way": under_way}
+            | {"done": done},
+            "counts": dict(self.counts),
+            "totals": dict(self.totals),
+            "problems": list(self.problems),
+            "refused": dict(self.refused),
+            "workers": [
+                {
+                    **worker.facts.to_dict(),
+                    "silent": round(now - worker.seen, 3),
+                    "held": sorted(worker.held),
+                    "leases": worker.leases,
+                    "positions": worker.positions,
+                    "playing": worker.playing,
+                    "positions_per_second": worker.positions / max(1e-9, now - worker.begun),
+                    "paused": max(0.0, worker.paused_until - now),
+                }
+                for worker in self._workers.values()
+            ],
+        }
+
+    # --- handing out --------------------------------------------------------------------------
+
+    def _leases_for(self, name: str, worker: _Worker, free: int, now: float) -> tuple[Lease, ...]:
+        if now < worker.paused_until:
+            return ()
+        free = min(free, self.rules.per_worker - len(worker.held))
+        given: list[Lease] = []
+        skipped: list[tuple[int, int, str]] = []
+        while len(given) < free and self._queue:
+            step, _, lease = self._queue[0]
+            entry = self._entries.get(lease)
+            if entry is None or entry.done is not None or not entry.queued:
+                heapq.heappop(self._queue)
+                continue
+            if step > self.step + self.rules.ahead:
+                break
+            key = heapq.heappop(self._queue)
+            if name in entry.holders:  # it is late with this one
+                skipped.append(key)
+                continue
+            entry.queued = False
+            self._hold(name, worker, entry, now)
+            given.append(entry.lease)
+        for key in skipped:
+            heapq.heappush(self._queue, key)
+        return tuple(given)
+
+    def _hold(self, name: str, worker: _Worker, entry: _Entry, now: float) -> None:
+        entry.holders[name] = now
+        worker.held.add(entry.lease.name)
+        heapq.heappush(self._under_way, (now, next(self._numbers), name, entry.lease.name))
+
+    def _enqueue(self, entry: _Entry) -> None:
+        entry.queued = True
+        lease = entry.lease
+        heapq.heappush(self._queue, (lease.step, lease.first, lease.name))
+
+    def _enqueue_if_idle(self, entry: _Entry) -> None:
+        if entry.done is None and not entry.holders and not entry.queued and not entry.broken:
+            self._enqueue(entry)
+
+    def _reconcile(self, name: str, worker: _Worker, report: Report, now: float) -> tuple[str, ...]:
+        """Make `held` what the worker says; return what it may drop."""
+        held = set(report.held)
+        drop = []
+        for each in held - worker.held:
+            entry = self._entries.get(each)
+            if entry is None or entry.done is not None:
+                drop.append(each)
+            else:
+                entry.queued = False  # it may be in the queue since a restart
+                self._hold(name, worker, entry, now)
+        for each in worker.held - held:
+            worker.held.discard(each)
+            entry = self._entries.get(each)
+            if entry is not None and entry.done is None and name in entry.holders:
+                del entry.holders[name]
+                self.counts["lost"] += 1
+                self._enqueue_if_idle(entry)
+        for each in held & worker.held:
+            entry = self._entries.get(each)
+            if entry is None or entry.done is not None:
+                drop.append(each)
+                worker.held.discard(each)
+        return tuple(drop)
+
+    def _check(self, now: float) -> None:
+        """Once a second: silent workers and late leases."""
+        if now < self._next_check:
+            return
+        self._next_check = now + min(1.0, self.rules.silence / 4)
+        silent = now - self.rules.silence
+        for name in [name for name, worker in self._workers.items() if worker.seen < silent]:
+            self._problem(f"Worker {name} is silent: its leases are handed out again.")
+            self.forget(name)
+        median = self._durations.median
+        while self._under_way:
+            since, _, name, lease = self._under_way[0]
+            entry = self._entries.get(lease)
+            if entry is None or entry.done is not None or entry.holders.get(name) != since:
+                heapq.heappop(self._under_way)
+                continue
+            limit = max(self.rules.late_after, self.rules.late * median * entry.lease.count)
+            if now - since < limit:
+                break
+            heapq.heappop(self._under_way)
+            if len(entry.holders) < 2 and not entry.queued:
+                self.counts["late"] += 1
+                self._enqueue(entry)
+
+    def _pause(self) -> float:
+        """Seconds between reports: many workers report more rarely."""
+        return min(2.0, max(0.05, len(self._workers) / 500))
+
+    # --- taking in ----------------------------------------------------------------------------
+
+    def _take(self, done: Done, worker: _Worker | None) -> None:
+        entry = self._entries.get(done.name)
+        if worker is not None:
+            worker.held.discard(done.name)
+        if entry is None:
+            self.counts["duplicates"] += 1
+            return
+        since = entry.holders.pop(done.worker, None)
+        if entry.done is not None:
+            self.counts["duplicates"] += 1
+            if entry.done.checksum != done.checksum and self.rules.exact:
+                self._conflict(entry.done, done)
+            return
+        entry.done, entry.queued = done, False
+        self.counts["taken"] += 1
+        self.totals["games"] += done.games
+        self.totals["positions"] += done.positions
+        self.totals["simulations"] += done.simulations
+        if since is not None:
+            self._durations.add((self._clock() - since) / max(1, entry.lease.count))
+        if worker is not None:
+            worker.leases, worker.positions = worker.leases + 1, worker.positions + done.positions
+            worker.failures = 0
+
+    def _conflict(self, taken: Done, late: Done) -> None:
+        """Two workers played one lease differently: one of them is broken."""
+        self.counts["conflicts"] += 1
+        reason = (
+            f"Workers {taken.worker} and {late.worker} played other games in lease {late.name}, "
+            f"which follow from it alone: one of the machines computes wrongly. {late.worker} is "
+            "refused; compare both machines."
+        )
+        self._problem(reason)
+        self.forget(late.worker)
+        self._refuse(late.worker, reason)
+
+    def _failed(self, name: str, worker: _Worker, failed: Failed, now: float) -> None:
+        worker.held.discard(failed.name)
+        entry = self._entries.get(failed.name)
+        if failed.by_fault:
+            self.counts["failed"] += 1
+            self._problem(f"Worker {name}: {failed.reason}")
+            worker.failures += 1
+            pause = min(self.rules.longest_pause, 0.5 * 2.0 ** min(worker.failures, 10))
+            worker.paused_until = now + pause
+        if entry is None or entry.done is not None:
+            return
+        entry.holders.pop(name, None)
+        entry.failures += failed.by_game
+        if entry.failures >= self.rules.attempts:
+            entry.broken = failed.reason
+        self._enqueue_if_idle(entry)
+
+    def _refuse(self, name: str, reason: str) -> Admission:
+        self.counts["refused"] += 1
+        self._problem(f"Worker {name} is refused: {reason}")
+        self.refused[name] = reason
+        while len(self.refused) > PROBLEMS:
+            del self.refused[next(iter(self.refused))]
+        return Admission(refused=reason)
+
+
+class BrokenLease(ClusterError):
+    """No worker can play a lease; the message says why."""

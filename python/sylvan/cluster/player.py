@@ -1,0 +1,364 @@
+"""The learner's side: plays the leases of a run on the workers of a cluster.
+
+`ClusterPlayer` replaces this machine's actors (`sylvan.selfplay.lease_player`). It
+cuts a step's lease into parts, puts the network into the storage, submits the parts, waits until
+all have a shard, verifies the shards and joins their games in order. Nothing else in a run changes:
+the training loop, the learner and the checkpoints do not know of the cluster.
+
+In exact mode the games of a step are those of its own lease, so the run equals the run on one
+machine. In fast mode a step takes as many games as its lease has, of any lease that is done, in the
+order of arrival: nobody waits for a slow worker. Leases that are more than `STALE` steps late are
+dropped.
+
+The parts and their networks follow from the step's checkpoint, so a learner that is killed submits
+the same leases again, and those that have a shard already are done. The shards of a step are
+removed when the next step begins: then a checkpoint has the games in its replay.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from sylvan.cluster.lease import Done, Lease, cut
+from sylvan.cluster.profile import Probe, answers, version
+from sylvan.cluster.recipe import Recipe, model_of, positions_blob, recipe_of
+from sylvan.cluster.shard_games import ShardGames, joined
+from sylvan.cluster.storage import DamagedShard, Storage
+from sylvan.errors import GameContractError
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.run import Run
+from sylvan.selfplay.actors import Actors
+from sylvan.selfplay.lease_player import (
+    AnyEvaluator,
+    Load,
+    PlayedLease,
+    Watch,
+    answers_depend_on_batch,
+    search_of_a_lease,
+)
+from sylvan.selfplay.leases import Lease as StepLease
+from sylvan.selfplay.statistics import SelfPlayStatistics
+
+log = logging.getLogger(__name__)
+
+__all__ = ["ClusterPlayer", "LearnerLink"]
+
+STALE = 2
+"""Fast mode: a step takes no games of leases that belong to an earlier step than this many before
+it. Their network is older by `selfplay.lag`, and one, than that."""
+
+PATIENCE = 0.05
+"""Seconds between two questions to the coordinator."""
+
+PARTS = 2
+"""Parts of a step for each worker, if games are many: each worker plays two at once."""
+
+
+class LearnerLink(Protocol):
+    """The coordinator, as the learner reaches it; a call returns when it is done."""
+
+    def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
+        """As `Coordinator.submit`."""
+
+    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str]]:
+        """As `Coordinator.collect`."""
+
+    def again(self, name: str, reason: str) -> None:
+        """As `Coordinator.again`."""
+
+    def forget_leases(self, names: Sequence[str]) -> None:
+        """As `Coordinator.forget_leases`."""
+
+    def news(self) -> list[str]:
+        """Problems since the last call, for the user."""
+
+
+class ClusterPlayer:
+    """Plays leases on a cluster.
+
+    :param storage: that all workers reach.
+    :param identity: of the run.
+    :param workers: how many are expected; a step has at least two parts for each.
+    :param exact: take the leases of a step in order, else as they arrive.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        link: LearnerLink,
+        storage: Storage,
+        identity: str,
+        workers: int = 1,
+        exact: bool = True,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.run, self.link, self.storage = run, link, storage
+        self.identity, self.workers, self.exact = identity, workers, exact
+        self._sleep = sleep
+        self.notes: list[str] = []
+        self._recipe: Recipe | None = None
+        self._settings = ""
+        self._probe: Probe | None = None
+        self._parts: dict[int, list[Lease]] = {}
+        """The submitted parts of steps that are not over."""
+        self._done: dict[str, Done] = {}
+        self._games: dict[str, ShardGames] = {}
+        """Games that were read."""
+        self._ended = 0.0
+        """When the last step had its games; 0 before the first."""
+        self._taken: set[str] = set()
+        """Fast mode: leases whose games are in the replay, or in that of the step being played."""
+
+    def play(
+        self, lease: StepLease, following: Sequence[StepLease], load: Load, watch: Watch | None
+    ) -> PlayedLease:
+        """Play a lease to its end on the workers, and begin the following ones."""
+        began = time.perf_counter()
+        for each in (lease, *following):
+            if each.number not in self._parts:
+                self._parts[each.number] = self._cut(each, load(each))
+                log.info("step %d has %d leases", each.number, len(self._parts[each.number]))
+        self._tidy(lease.number)
+        self._submit(lease.number)
+        before = set(self._done)
+        while not self._is_complete(lease):
+            self._collect(self._missing(lease), lease)
+            if watch is not None:
+                watch(self._so_far(self._arrived(lease), time.perf_counter() - began))
+            if not self._is_complete(lease):
+                self._sleep(PATIENCE)
+        parts = self._arrived(lease)
+        self._taken |= {part.name for part in parts}
+        statistics = self._statistics(self._done.keys() - before)
+        self._spread(statistics, began)
+        found = [self._games[part.name] for part in parts]
+        assert self._recipe is not None
+        games = joined([each.games for each in found], self._recipe.first)
+        dropped = [
+            _error(number, kind, text) for each in found for number, kind, text in each.dropped
+        ]
+        return PlayedLease(games, dropped, statistics)
+
+    def _spread(self, found: SelfPlayStatistics, began: float) -> None:
+        """Workers also play while the learner learns: count what they did in this step's time."""
+        now = time.perf_counter()
+        found.seconds = now - began
+        share = found.seconds / (now - (self._ended or began))
+        found.played_games = round(found.played_games * share)
+        found.played_positions = round(found.played_positions * share)
+        found.played_simulations = round(found.played_simulations * share)
+        self._ended = now
+
+    def state_dict(self) -> dict[str, Any]:
+        """Fast mode: the leases whose games were taken before their step."""
+        submitted = {part.name for parts in self._parts.values() for part in parts}
+        return {} if self.exact else {"taken": sorted(self._taken & submitted)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore the state from `state_dict`."""
+        self._taken = set(state.get("taken", ()))
+
+    def stop(self) -> None:
+        """Nothing plays here; what the workers play will be found in the storage."""
+
+    # --- cutting ------------------------------------------------------------------------------
+
+    def _cut(self, lease: StepLease, evaluator: AnyEvaluator) -> list[Lease]:
+        """The parts of a lease, whose network and positions are in the storage afterwards."""
+        recipe = self._recipe or self._make_recipe(evaluator)
+        network = self.storage.put_blob(self._network(evaluator, lease.network))
+        if self._probe is None:
+            self._probe = self._make_probe(recipe, evaluator, network)
+        positions = positions_blob(lease.positions)
+        stored = self.storage.put_blob(positions) if positions else ""
+        size = lease.count if recipe.one_actor else self._part_size(lease.count)
+        return [
+            Lease(self.identity, lease.number, first, count, network, self._settings, stored)
+            for first, count in cut(lease.first, lease.count, size)
+        ]
+
+    def _part_size(self, count: int) -> int:
+        """Games of a part: small enough for every worker to have two, at most half of the parallel
+        games, so that two fill a batch.
+        """
+        most = max(1, self.run.config.selfplay.games // 2)
+        return max(1, min(most, math.ceil(count / (PARTS * self.workers))))
+
+    def _network(self, evaluator: AnyEvaluator, step: int) -> bytes:
+        """The file of a network that `evaluator` runs."""
+        model = model_of(evaluator)
+        if model is not None:
+            return model
+        folder = self.run.checkpoints.path(step)
+        average = folder / "average.safetensors"
+        return (average if average.exists() else folder / "network.safetensors").read_bytes()
+
+    def _make_recipe(self, evaluator: AnyEvaluator) -> Recipe:
+        config = self.run.config
+        search = search_of_a_lease(config.search, config.selfplay)
+        one_actor = self._depends_on_batch(config, evaluator)
+        selfplay = config.selfplay
+        if not one_actor:
+            selfplay = selfplay.replace(games=max(1, selfplay.games // 2))
+        else:
+            self.notes.append(
+                "The network's answers depend on the rest of a batch on this machine: one worker "
+                "plays all games of a step, so that they are reproducible. --cluster-mode fast "
+                "uses all workers."
+            )
+        network = config.network.model_dump(mode="json")
+        network |= {"seed": config.run.seed}
+        recipe = recipe_of(
+            config.game.spec,
+            config.run.seed,
+            selfplay,
+            search,
+            network,
+            evaluator,
+            one_actor=one_actor,
+        )
+        self._recipe = recipe
+        self._settings = self.storage.put_blob(recipe.to_bytes())
+        return recipe
+
+    def _depends_on_batch(self, config: TrainingConfig, evaluator: AnyEvaluator) -> bool:
+        header = evaluator.header  # type: ignore[union-attr]
+        search = config.search.replace(threads=1)
+        actors = Actors(
+            config.game.spec, config.selfplay, config.run.seed, header.encoding, search, actors=1
+        )
+        return answers_depend_on_batch(evaluator, actors, config.run.seed)
+
+    def _make_probe(self, recipe: Recipe, evaluator: AnyEvaluator, network: str) -> Probe:
+        seed = self.run.config.run.seed
+        return Probe(
+            self._settings,
+            network,
+            recipe.runtime,
+            recipe.device,
+            seed,
+            answers(evaluator, recipe.first, seed),
+            version(),
+            recipe.profile,
+        )
+
+    # --- submitting and collecting ------------------------------------------------------------
+
+    def _submit(self, step: int) -> None:
+        leases = [part for number in sorted(self._parts) for part in self._parts[number]]
+        self.link.submit(leases, step, self._probe)
+
+    def _tidy(self, step: int) -> None:
+        """Forget what is in the replay of a checkpoint, and what is too late."""
+        oldest = step if self.exact else step - STALE
+        for number in [number for number in self._parts if number < oldest]:
+            self._forget(self._parts.pop(number))
+        if not self.exact:
+            for number, parts in self._parts.items():
+                self._forget([part for part in parts if part.name in self._taken])
+                self._parts[number] = [part for part in parts if part.name not in self._taken]
+        parts = [part for parts in self._parts.values() for part in parts]
+        for name in self.storage.shards() - {part.name for part in parts}:
+            self.storage.remove_shard(name)
+        blobs = {part.network for part in parts} | {part.positions for part in parts}
+        blobs |= {self._settings}
+        if self._probe is not None:
+            blobs |= {self._probe.network}
+        self.storage.keep_blobs(blobs)
+
+    def _forget(self, parts: Sequence[Lease]) -> None:
+        names = [part.name for part in parts]
+        self.link.forget_leases(names)
+        for name in names:
+            self._games.pop(name, None)
+            self._done.pop(name, None)
+
+    def _candidates(self, lease: StepLease) -> list[Lease]:
+        """The parts whose games this step may take."""
+        if self.exact:
+            return self._parts[lease.number]
+        return [
+            part
+            for number in sorted(self._parts)
+            for part in self._parts[number]
+            if part.name not in self._taken
+        ]
+
+    def _missing(self, lease: StepLease) -> list[Lease]:
+        return [part for part in self._candidates(lease) if part.name not in self._games]
+
+    def _arrived(self, lease: StepLease) -> list[Lease]:
+        """The parts that this step takes, in the order in which their games are stored."""
+        candidates = {part.name: part for part in self._candidates(lease)}
+        arrived = [candidates[name] for name in self._games if name in candidates]
+        return sorted(arrived, key=lambda part: part.first) if self.exact else arrived
+
+    def _is_complete(self, lease: StepLease) -> bool:
+        """Whether this step has its games."""
+        if not self._missing(lease):
+            return True
+        return not self.exact and sum(p.count for p in self._arrived(lease)) >= lease.count
+
+    def _collect(self, missing: Sequence[Lease], lease: StepLease) -> None:
+        """Read the games of what is done, as far as this step needs them."""
+        done, unknown = self.link.collect([part.name for part in missing])
+        if unknown:  # the coordinator was restarted
+            self._submit(lease.number)
+        self.notes += self.link.news()
+        leases = {part.name: part for part in missing}
+        for each in done:
+            if not self._is_complete(lease):
+                self._read(leases[each.name], each)
+
+    def _read(self, lease: Lease, done: Done) -> None:
+        assert self._recipe is not None
+        try:
+            facts, payload = self.storage.read_shard(lease)
+        except DamagedShard as error:
+            self.storage.remove_shard(lease.name)
+            self.link.again(lease.name, f"{error} It is played again.")
+        except OSError as error:
+            self._note(f"The storage cannot be read ({error}): trying again.")
+        else:
+            self._games[lease.name] = ShardGames.from_bytes(facts, payload, self._recipe.first)
+            self._done[lease.name] = done
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    # --- figures ------------------------------------------------------------------------------
+
+    def _so_far(self, parts: Iterable[Lease], seconds: float) -> SelfPlayStatistics:
+        found = SelfPlayStatistics(seconds=seconds)
+        for part in parts:
+            if (done := self._done.get(part.name)) is not None:
+                found.games += done.games
+                found.positions += done.positions
+                found.simulations += done.simulations
+        return found
+
+    def _statistics(self, names: Iterable[str]) -> SelfPlayStatistics:
+        """What the games do not say, summed over some leases."""
+        found = SelfPlayStatistics()
+        for name in names:
+            done = self._done[name]
+            found.played_games += done.games
+            found.played_positions += done.positions
+            found.played_simulations += done.simulations
+            figures: dict[str, Any] = done.figures
+            found.batches += int(figures.get("batches", 0))
+            found.rows += int(figures.get("rows", 0))
+            found.capacity += int(figures.get("capacity", 0))
+            found.cache_lookups += int(figures.get("cache_lookups", 0))
+            found.cache_hits += int(figures.get("cache_hits", 0))
+        return found
+
+
+def _error(number: int, kind: str, text: str) -> tuple[int, Exception]:
+    """The error of a dropped game."""
+    return number, GameContractError(f"{kind}: {text}")

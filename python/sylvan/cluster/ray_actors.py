@@ -1,0 +1,255 @@
+"""The processes of a cluster, as Ray starts them: coordinator, workers, learner.
+
+Each is thin: it connects a part that knows nothing of Ray to the others by messages of a few
+hundred bytes. Games and weights go through the storage, never through Ray's object store. Every
+caller waits for its call, so nothing piles up.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError
+
+from sylvan.cluster.coordinator import Admission, Coordinator, Orders, Report, Rules
+from sylvan.cluster.lease import Done, Lease
+from sylvan.cluster.node_cache import NodeCache
+from sylvan.cluster.profile import Probe, WorkerFacts
+from sylvan.cluster.relay import Event, Relay
+from sylvan.cluster.run_files import ClusterFiles, finished_in
+from sylvan.cluster.worker import Worker, WorkerOptions
+from sylvan.errors import ClusterError
+
+__all__ = ["CoordinatorProcess", "LearnerProcess", "WorkerProcess"]
+
+log = logging.getLogger(__name__)
+
+STATUS_INTERVAL = 0.5
+"""Seconds between two writes of the status."""
+
+DYING = 20.0
+"""Seconds in which a coordinator waits for the end of the last one."""
+
+WORKER_PATIENCE = 10.0
+"""Seconds in which the coordinator must answer a worker."""
+
+LEARNER_PATIENCE = 120.0
+"""Seconds in which the learner waits for a coordinator that is being restarted."""
+
+
+class CoordinatorProcess:
+    """The coordinator of a run."""
+
+    def __init__(self, run: Path, storage: str | None, rules: Rules) -> None:
+        self.files = ClusterFiles(run)
+        self.files.make()
+        self._lock = ExitStack()
+        self._lock.enter_context(self.files.coordinating(DYING))
+        self.files.log_to_file("coordinator")
+        finished = partial(finished_in, self.files.storage(storage))
+        self._coordinator = Coordinator(rules, time.monotonic, finished)
+        self.files.load_plan(self._coordinator)
+        self._facts = self.files.facts() | {"coordinator": os.getpid()}
+        self._written = 0.0
+
+    def _current(self) -> Coordinator:
+        """The coordinator; its status is written now and then."""
+        now = time.monotonic()
+        if now - self._written > STATUS_INTERVAL:
+            self._written = now
+            facts = self._facts | {"time": time.time()}
+            self.files.save_status(facts | self._coordinator.status())
+        return self._coordinator
+
+    def note(self, **facts: Any) -> None:
+        """Facts for the status: the learner's process, the dashboard."""
+        self._facts |= facts
+
+    def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
+        """As `Coordinator.submit`; the plan is on the disk afterwards."""
+        self._coordinator.submit(leases, step, probe)
+        self.files.save_plan(self._current())
+
+    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str], list[str]]:
+        """As `Coordinator.collect`, with the news for the user."""
+        return *self._current().collect(names), self._coordinator.news()
+
+    def again(self, name: str, reason: str) -> None:
+        """As `Coordinator.again`."""
+        self._current().again(name, reason)
+
+    def forget_leases(self, names: Sequence[str]) -> None:
+        """As `Coordinator.forget_leases`."""
+        self._current().forget_leases(names)
+
+    def forget(self, worker: str) -> None:
+        """As `Coordinator.forget`."""
+        self._current().forget(worker)
+
+    def probe(self) -> Probe | None:
+        """What a worker has to evaluate."""
+        return self._current().probe
+
+    def join(self, facts: WorkerFacts) -> Admission:
+        """As `Coordinator.join`."""
+        return self._current().join(facts)
+
+    def prove(self, name: str, answers: bytes) -> Admission:
+        """As `Coordinator.prove`."""
+        return self._current().prove(name, answers)
+
+    def exchange(self, name: str, report: Report) -> Orders:
+        """As `Coordinator.exchange`."""
+        return self._current().exchange(name, report)
+
+    def status(self) -> dict[str, Any]:
+        """As `Coordinator.status`."""
+        return self._facts | self._current().status()
+
+
+class _WorkerLink:
+    """The coordinator, as a worker calls it."""
+
+    def __init__(self, coordinator: Any) -> None:
+        self._coordinator = coordinator
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        try:
+            reference = getattr(self._coordinator, method).remote(*arguments)
+            return ray.get(reference, timeout=WORKER_PATIENCE)
+        except (RayActorError, GetTimeoutError) as error:
+            raise ConnectionError(type(error).__name__) from None
+
+    def probe(self) -> Probe | None:
+        found: Probe | None = self._call("probe")
+        return found
+
+    def join(self, facts: WorkerFacts) -> Admission:
+        answer: Admission = self._call("join", facts)
+        return answer
+
+    def prove(self, name: str, answers: bytes) -> Admission:
+        answer: Admission = self._call("prove", name, answers)
+        return answer
+
+    def exchange(self, name: str, report: Report) -> Orders:
+        answer: Orders = self._call("exchange", name, report)
+        return answer
+
+
+class WorkerProcess:
+    """A worker on some node."""
+
+    def __init__(self, run: Path, storage: str | None, coordinator: str) -> None:
+        self._run, self._storage, self._coordinator = run, storage, coordinator
+
+    def run(self, options: WorkerOptions) -> str:
+        """Work until SIGTERM; return why this ended."""
+        files = ClusterFiles(self._run)
+        files.log_to_file(options.name)
+        address = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
+        node = f"{address} {ray.get_runtime_context().get_node_id()[:8]}"
+        options = WorkerOptions(**vars(options) | {"node": node, "pid": os.getpid()})
+        link = _WorkerLink(ray.get_actor(self._coordinator))
+        worker = Worker(link, files.storage(self._storage), NodeCache(), options)
+        before = signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+        try:
+            worker.run()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        return "stopped"
+
+
+class _LearnerLink:
+    """The coordinator, as the learner calls it; waits for one that is being restarted."""
+
+    def __init__(self, coordinator: Any) -> None:
+        self._coordinator = coordinator
+        self._news: list[str] = []
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        end = time.monotonic() + LEARNER_PATIENCE
+        while True:
+            try:
+                reference = getattr(self._coordinator, method).remote(*arguments)
+                return ray.get(reference, timeout=WORKER_PATIENCE)
+            except (RayActorError, GetTimeoutError) as error:
+                if time.monotonic() > end:
+                    raise ClusterError(
+                        f"The coordinator does not answer ({type(error).__name__}): see the logs "
+                        "in the run's folder cluster/logs, and run the same command again."
+                    ) from None
+                log.warning("the coordinator does not answer: %s", type(error).__name__)
+                time.sleep(0.2)
+
+    def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
+        self._call("submit", leases, step, probe)
+
+    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str]]:
+        done, unknown, news = self._call("collect", names)
+        self._news += news
+        return done, unknown
+
+    def again(self, name: str, reason: str) -> None:
+        self._call("again", name, reason)
+
+    def forget_leases(self, names: Sequence[str]) -> None:
+        self._call("forget_leases", names)
+
+    def note(self, **facts: Any) -> None:
+        ray.get(self._coordinator.note.remote(**facts), timeout=WORKER_PATIENCE)
+
+    def news(self) -> list[str]:
+        news, self._news = self._news, []
+        return news
+
+
+class LearnerProcess:
+    """The learner: the training loop of the run.
+
+    :param omp: OMP_NUM_THREADS of the driver. Ray sets it for its processes, but the number of
+        threads decides the order of sums, so the learner has that of a run without a cluster.
+    """
+
+    def __init__(self, run: Path, storage: str | None, coordinator: str, omp: str | None) -> None:
+        os.environ.pop("OMP_NUM_THREADS", None)
+        if omp is not None:
+            os.environ["OMP_NUM_THREADS"] = omp
+        self._run, self._storage, self._coordinator = run, storage, coordinator
+        self._relay = Relay()
+
+    def train(self, arguments: dict[str, Any], workers: int, exact: bool) -> tuple[int, str]:
+        """Train; return the number of finished steps and why it ended."""
+        from sylvan.cluster.player import ClusterPlayer
+        from sylvan.runs.loop import train
+        from sylvan.runs.run import Run
+
+        files = ClusterFiles(self._run)
+        link = _LearnerLink(ray.get_actor(self._coordinator))
+
+        def player(run: Run) -> ClusterPlayer:
+            files.log_to_file("learner")
+            storage = files.storage(self._storage)
+            storage.make()
+            link.note(learner=os.getpid())
+            return ClusterPlayer(run, link, storage, files.identity(), workers, exact)
+
+        outcome = train(folder=self._run, watch=self._relay, player=player, **arguments)
+        return outcome.step, outcome.reason
+
+    def events(self) -> list[Event]:
+        """The events of the run since the last call."""
+        return self._relay.take()
+
+    def stop(self) -> None:
+        """Once: end the run at the end of its step. Twice: now."""
+        self._relay.stop()

@@ -1,0 +1,293 @@
+"""The coordinator's rules, one by one, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from sylvan.cluster.coordinator import BrokenLease, Coordinator, Failed, Report, Rules
+from sylvan.cluster.lease import Done, Lease
+from sylvan.cluster.profile import WorkerFacts
+from tests.cluster.simulation import PROBE, Fleet, simulate
+
+RULES = Rules(silence=10.0, late_after=1.0)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def leases(count: int, step: int = 1) -> list[Lease]:
+    return [Lease("run", step, 100 * step + 8 * i, 8, "network", "settings") for i in range(count)]
+
+
+def done(lease: Lease, worker: str, checksum: str = "same") -> Done:
+    return Done(lease.name, worker, checksum, 10, 1.0, 8, 80, 800)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def coordinator(clock):
+    return started(clock)
+
+
+def started(clock: Clock, rules: Rules = RULES, workers: str = "ab") -> Coordinator:
+    coordinator = Coordinator(rules, clock)
+    coordinator.submit([], 1, PROBE)
+    for name in workers:
+        join(coordinator, name)
+    return coordinator
+
+
+def join(coordinator: Coordinator, name: str) -> None:
+    assert not coordinator.join(WorkerFacts(name, "node", 1, "1/1", {})).refused
+    assert not coordinator.prove(name, b"answers").refused
+
+
+def ask(coordinator: Coordinator, name: str, *held: Lease, free: int = 1) -> list[Lease]:
+    report = Report(tuple(lease.name for lease in held), free)
+    return list(coordinator.exchange(name, report).leases)
+
+
+def finish(coordinator: Coordinator, name: str, lease: Lease, checksum: str = "same") -> None:
+    coordinator.exchange(name, Report(finished=(done(lease, name, checksum),)))
+
+
+def names(found: list[Lease]) -> list[str]:
+    return [lease.name for lease in found]
+
+
+def test_leases_go_out_in_order_and_bounded(coordinator):
+    late, early = leases(2, step=2), leases(2, step=1)
+    coordinator.submit([*late, *early], 1)
+    assert ask(coordinator, "a", free=9) == early
+    assert ask(coordinator, "a", *early, free=9) == []
+    assert ask(coordinator, "b", free=1) == late[:1]
+
+
+def test_a_lease_is_taken_once(coordinator):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    finish(coordinator, "a", lease)
+    finish(coordinator, "a", lease)  # the answer was lost, so it is reported again
+    found, unknown = coordinator.collect([lease.name, "other"])
+    assert [each.name for each in found] == [lease.name] and unknown == ["other"]
+    assert coordinator.counts["taken"] == 1 and coordinator.counts["duplicates"] == 1
+    assert coordinator.totals["games"] == 8
+
+
+def test_what_never_arrived_is_handed_out_again(coordinator):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    assert ask(coordinator, "a") == [lease]
+    assert ask(coordinator, "a") == [lease]  # it does not hold what it was given
+    assert coordinator.counts["lost"] == 1
+
+
+def test_a_silent_worker_is_forgotten(coordinator, clock):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    clock.now += 9
+    assert ask(coordinator, "b") == []
+    clock.now += 5
+    assert ask(coordinator, "b") == [lease]
+    assert coordinator.counts["forgotten"] == 1
+    assert not coordinator.exchange("a", Report()).known
+
+
+def test_who_comes_back_with_the_games_is_heard(coordinator, clock):
+    """A network split: the worker's lease is handed out again, and it finishes first."""
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    clock.now += 9
+    ask(coordinator, "b")
+    clock.now += 5
+    ask(coordinator, "b")
+    finish(coordinator, "a", lease)
+    assert coordinator.counts["taken"] == 1
+    assert coordinator.exchange("b", Report((lease.name,), 1)).drop == (lease.name,)
+    finish(coordinator, "b", lease)
+    assert coordinator.counts["taken"] == 1 and coordinator.counts["duplicates"] == 1
+
+
+def test_a_late_lease_goes_to_another_worker(coordinator, clock):
+    *quick, slow = leases(5)
+    coordinator.submit([slow], 1)
+    assert ask(coordinator, "a") == [slow]
+    coordinator.submit(quick, 1)
+    for lease in quick:
+        assert ask(coordinator, "b") == [lease]
+        clock.now += 1.0
+        finish(coordinator, "b", lease)
+    clock.now += 3.5  # 7.5 s in all, but silent workers are forgotten: both still report
+    assert ask(coordinator, "a", slow) == []  # not to the same one
+    assert ask(coordinator, "b") == [slow]
+    assert coordinator.counts["late"] == 1
+    finish(coordinator, "b", slow)
+    assert coordinator.exchange("a", Report((slow.name,), 0)).drop == (slow.name,)
+
+
+def test_games_do_not_run_ahead(clock):
+    coordinator = started(clock, replace(RULES, ahead=1))
+    near, far = leases(1, step=2)[0], leases(1, step=3)[0]
+    coordinator.submit([near, far], 1)
+    assert ask(coordinator, "a", free=2) == [near]
+    assert ask(coordinator, "b", free=2) == []
+    coordinator.submit([], 2)
+    assert ask(coordinator, "b", free=2) == [far]
+
+
+def test_a_dead_worker_hands_over_at_once(coordinator):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    coordinator.forget("a")
+    assert ask(coordinator, "b") == [lease]
+
+
+def test_a_damaged_shard_is_played_again(coordinator):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    finish(coordinator, "a", lease)
+    coordinator.again(lease.name, "The shard is damaged.")
+    assert coordinator.collect([lease.name]) == ([], [])
+    assert coordinator.news() == ["The shard is damaged."] and coordinator.news() == []
+    assert ask(coordinator, "b") == [lease]
+
+
+def test_a_failing_worker_waits_longer_each_time(coordinator, clock):
+    coordinator.submit(leases(9), 1)
+    pauses = []
+    for _ in range(8):
+        (lease,) = ask(coordinator, "a")
+        coordinator.exchange("a", Report(failed=(Failed(lease.name, "the disk is full"),)))
+        begin = clock.now
+        while not (given := ask(coordinator, "a")):
+            clock.now += 0.5
+            ask(coordinator, "b", free=0)
+        coordinator.exchange(
+            "a", Report(failed=tuple(Failed(each.name, "leaves", by_fault=False) for each in given))
+        )
+        pauses.append(clock.now - begin)
+    assert pauses == sorted(pauses) and pauses[-1] == RULES.longest_pause > pauses[0]
+    assert "the disk is full" in coordinator.news()[-1]
+
+
+def test_a_lease_that_no_worker_can_play_is_an_error(coordinator, clock):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    for _ in range(RULES.attempts):
+        while not ask(coordinator, "a"):
+            clock.now += 1
+        coordinator.exchange("a", Report(failed=(Failed(lease.name, "KeyError", by_game=True),)))
+    with pytest.raises(BrokenLease, match="KeyError"):
+        coordinator.collect([lease.name])
+
+
+def test_a_restarted_coordinator_learns_what_is_under_way(coordinator, clock):
+    one, two = leases(2)
+    coordinator.submit([one, two], 1)
+    ask(coordinator, "a")
+    again = started(clock)
+    again.submit([one, two], 1)
+    assert not again.exchange("c", Report((one.name,), 1)).known
+    orders = again.exchange("a", Report((one.name, "of another life"), 1))
+    assert orders.drop == ("of another life",)
+    assert names(list(orders.leases)) == [two.name]
+    assert ask(again, "b") == []
+
+
+def test_what_has_a_shard_is_not_played_again(clock):
+    old, new = leases(2)
+    coordinator = Coordinator(RULES, clock, lambda it: done(it, "earlier") if it is old else None)
+    coordinator.submit([old, new], 1, PROBE)
+    join(coordinator, "a")
+    assert ask(coordinator, "a", free=2) == [new]
+    assert [each.name for each in coordinator.collect([old.name])[0]] == [old.name]
+
+
+def test_different_games_of_one_lease_are_seen(coordinator, clock):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1)
+    ask(coordinator, "a")
+    finish(coordinator, "a", lease)
+    finish(coordinator, "b", lease, "others")
+    assert coordinator.counts["conflicts"] == 1 and "b" in coordinator.refused
+    assert not coordinator.exchange("b", Report()).known
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"version": "0.9/1"}, "Sylvan 0.9/1"),
+        ({"protocol": 99}, "protocol 99"),
+        ({"profile": {"device": "another card"}}, "another card"),
+    ],
+)
+def test_other_versions_are_refused(coordinator, facts, reason):
+    honest = WorkerFacts("c", "node", 1, "1/1", {})
+    found = coordinator.join(replace(honest, **facts))
+    assert reason in found.refused and reason in coordinator.refused["c"]
+    assert not coordinator.prove("c", b"answers").known
+    assert not coordinator.exchange("c", Report(free=1)).known
+
+
+def test_who_lies_about_its_version_is_found_out(coordinator):
+    coordinator.join(WorkerFacts("c", "node", 1, "1/1", {}))
+    assert "positions" in coordinator.prove("c", b"no answer").refused
+    assert not coordinator.exchange("c", Report(free=1)).known
+
+
+def test_every_lease_of_a_large_fleet_is_taken_once_and_in_order():
+    """Crashes, stragglers and lost messages change nothing but time."""
+    fleet = Fleet(workers=60, parts=60, lag=3, crashes=1 / 200, lost=0.05, stragglers=0.05)
+    outcome = simulate(fleet, steps=12)
+    assert outcome.taken == sorted(set(outcome.taken)) and outcome.leases == 12 * 60
+    assert outcome.crashes > 20
+    counts = outcome.counts
+    assert min(counts["late"], counts["lost"], counts["forgotten"], counts["duplicates"]) > 0
+    assert counts["taken"] == outcome.leases and counts["conflicts"] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_order_of_calls_loses_nothing(clock, seed):
+    """Workers do arbitrary things; in the end every lease was taken once."""
+    rng = random.Random(seed)
+    coordinator = started(clock, workers="abcd")
+    wanted = [lease for step in (1, 2, 3) for lease in leases(10, step)]
+    coordinator.submit(wanted, 1)
+    held: dict[str, list[Lease]] = {name: [] for name in "abcd"}
+    by_name = {lease.name: lease for lease in wanted}
+    while len(coordinator.collect(by_name)[0]) < len(wanted):
+        clock.now += rng.choice([0.0, 0.1, 1.0, 4.0])
+        name = rng.choice("abcd")
+        mine, finished, failed = held[name], [], []
+        if mine and rng.random() < 0.4:
+            finished.append(done(mine.pop(), name))
+        if mine and rng.random() < 0.2:
+            failed.append(Failed(mine.pop().name, "fault", by_fault=rng.random() < 0.5))
+        if mine and rng.random() < 0.1:
+            mine.clear()  # it crashed, and was so quick that nobody noticed
+        report = Report(tuple(names(mine)), 2, tuple(finished), tuple(failed))
+        orders = coordinator.exchange(name, report)
+        if not orders.known:
+            join(coordinator, name)
+        mine[:] = [lease for lease in mine if lease.name not in orders.drop]
+        if rng.random() < 0.9:  # else the answer is lost
+            mine += orders.leases
+        assert len(mine) <= 2
+    assert coordinator.counts["taken"] == len(wanted)

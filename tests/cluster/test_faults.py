@@ -1,0 +1,309 @@
+"""What goes wrong on machines: the games are the same afterwards, and the reason is said."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import sylvan.cluster.worker as worker_module
+from sylvan.cluster.address import ClusterOptions
+from sylvan.cluster.coordinator import Coordinator, Rules
+from sylvan.cluster.driver import connected
+from sylvan.cluster.node_cache import NodeCache
+from sylvan.cluster.run_files import ClusterFiles, finished_in
+from sylvan.cluster.storage import DamagedShard, Storage
+from sylvan.errors import ClusterError
+from tests.cluster.threads import RULES, Games, Threads
+
+STEPS = 3
+
+
+@pytest.fixture
+def games(tmp_path):
+    return Games(tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The games of one machine."""
+    return Games(tmp_path_factory.mktemp("alone")).play(STEPS)
+
+
+class Full(Storage):
+    """A disk that is full for the first writes of games."""
+
+    failures = 3
+    error = OSError(errno.ENOSPC, "No space left on device")
+
+    def write_shard(self, *arguments):
+        if self.failures > 0:
+            self.failures -= 1
+            raise self.error
+        return super().write_shard(*arguments)
+
+
+class ReadOnly(Full):
+    failures = 4
+    error = OSError(errno.EROFS, "Read-only file system")
+
+
+class Slow(Storage):
+    def write_shard(self, *arguments):
+        time.sleep(0.3)
+        return super().write_shard(*arguments)
+
+    def blob(self, name):
+        time.sleep(0.3)
+        return super().blob(name)
+
+
+class Damaging(Storage):
+    """A disk that changes a byte of the first shards."""
+
+    damages = 2
+
+    def write_shard(self, lease, *arguments):
+        size = super().write_shard(lease, *arguments)
+        if self.damages > 0:
+            self.damages -= 1
+            path = Path(self.address) / "leases" / f"{lease.name}.shard"
+            data = bytearray(path.read_bytes())
+            data[-10] ^= 1
+            path.write_bytes(data)
+        return size
+
+
+@pytest.mark.parametrize(
+    "storage", [Full, ReadOnly, Slow, Damaging], ids=lambda kind: kind.__name__
+)
+def test_bad_storage_costs_time_only(storage, games, expected, tmp_path):
+    with Threads(tmp_path, storage=storage) as cluster:
+        player = cluster.player(games.run)
+        assert games.play(STEPS, player) == expected
+        counts, problems = cluster.link.status()["counts"], cluster.link.status()["problems"]
+    if storage is Damaging:
+        assert counts["lost"] >= 2 and any("damaged" in each for each in problems)
+    elif storage is not Slow:
+        assert counts["failed"] >= 3 and any(storage.error.strerror in each for each in problems)
+
+
+def test_storage_that_disappears_and_comes_back(games, expected, tmp_path):
+    with Threads(tmp_path) as cluster:
+        player = cluster.player(games.run)
+        first = games.play(1, player)
+        folder = Path(cluster.storage.address)
+
+        def vanish() -> None:
+            folder.rename(folder.with_name("away"))
+            time.sleep(1.0)
+            folder.with_name("away").rename(folder)
+
+        submit = cluster.link.submit
+
+        def submit_and_vanish(*arguments):
+            submit(*arguments)
+            threading.Thread(target=vanish).start()
+            cluster.link.submit = submit
+
+        cluster.link.submit = submit_and_vanish
+        player = cluster.player(games.run)
+        assert first + games.play(STEPS, player)[1:] == expected
+
+
+def test_a_network_split_heals(games, expected, tmp_path):
+    """A worker that nobody hears is forgotten; later it joins again."""
+    rules = Rules(silence=0.6, late_after=0.5)
+    with Threads(tmp_path, rules=rules) as cluster:
+        begun = threading.Event()
+        exchange = cluster.link.exchange
+
+        def split_when_busy(name, report):
+            if name == "worker-0" and report.held and not begun.is_set():
+                begun.set()
+                cluster.link.cut.add("worker-0")
+                threading.Timer(1.5, cluster.link.cut.discard, ["worker-0"]).start()
+            return exchange(name, report)
+
+        cluster.link.exchange = split_when_busy
+        assert games.play(STEPS, cluster.player(games.run)) == expected
+        assert begun.is_set()
+        deadline = time.monotonic() + 10
+        while "worker-0" not in {each["name"] for each in cluster.link.status()["workers"]}:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert cluster.link.status()["counts"]["forgotten"] >= 1
+
+
+def test_clocks_may_show_anything(games, expected, tmp_path):
+    """No moment of one machine is compared with a moment of another."""
+    with Threads(tmp_path, workers=0) as cluster:
+        cluster.link.coordinator._clock = lambda: time.monotonic() - 1e9
+        for number, shift in enumerate((1e6, -1e6)):
+            cluster.add(f"shifted-{number}", lambda shift=shift: time.monotonic() + shift)
+        assert games.play(STEPS, cluster.player(games.run)) == expected
+        assert cluster.link.status()["counts"]["late"] == 0
+
+
+def test_a_worker_of_another_version_is_refused(games, expected, tmp_path, monkeypatch):
+    with Threads(tmp_path, workers=1) as cluster:
+        player = cluster.player(games.run)
+        first = games.play(1, player)
+        monkeypatch.setattr(worker_module, "version", lambda: "0.0.1/0.0.1")
+        cluster.add("old")
+        deadline = time.monotonic() + 10
+        while not cluster.refused:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert "Sylvan 0.0.1" in cluster.refused[0]
+    assert first == expected[:1]
+
+
+def test_a_worker_that_computes_otherwise_is_refused(games, tmp_path, monkeypatch):
+    """It says the right version, but its answers differ in the last bit."""
+    honest = worker_module.answers
+
+    def wrong(*arguments):
+        found = bytearray(honest(*arguments))
+        found[0] ^= 1
+        return bytes(found)
+
+    with Threads(tmp_path, workers=1) as cluster:
+        games.play(1, cluster.player(games.run))
+        monkeypatch.setattr(worker_module, "answers", wrong)
+        cluster.add("liar")
+        deadline = time.monotonic() + 10
+        while not cluster.refused:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert "64 fixed positions" in cluster.refused[0]
+        assert cluster.link.status()["refused"]["liar"]
+
+
+def test_a_second_coordinator_is_refused(tmp_path):
+    files = ClusterFiles(tmp_path)
+    files.make()
+    refused = pytest.raises(ClusterError, match="coordinator already")
+    with files.coordinating(), refused, files.coordinating(0.2):
+        pass
+    with files.coordinating():
+        pass
+
+
+def test_a_restarted_coordinator_goes_on(games, expected, tmp_path):
+    """The plan is on the disk; what is done follows from the shards."""
+    files = ClusterFiles(tmp_path / "run")
+    files.make()
+    with Threads(tmp_path) as cluster:
+        player = cluster.player(games.run)
+        first = games.play(2, player)
+        files.save_plan(cluster.link.coordinator)
+        before = cluster.link.coordinator
+
+        def finished(lease):
+            return finished_in(cluster.storage, lease)
+
+        again = Coordinator(RULES, time.monotonic, finished)
+        files.load_plan(again)
+        assert {lease.name for lease in again.leases} == {lease.name for lease in before.leases}
+        assert again.probe == before.probe
+        with cluster.link.lock:
+            cluster.link.coordinator = again
+        assert first == expected[:2]
+        player = cluster.player(games.run)
+        assert games.play(STEPS, player)[2] == expected[2]
+
+
+def test_a_learner_that_was_killed_finds_its_games(games, expected, tmp_path, monkeypatch):
+    """It submits the same leases, of which some are done, or under way."""
+    written: list[str] = []
+    write = Storage.write_shard
+
+    def noting(self, lease, *arguments):
+        written.append(lease.name)
+        return write(self, lease, *arguments)
+
+    monkeypatch.setattr(Storage, "write_shard", noting)
+    with Threads(tmp_path) as cluster:
+        killed = games.selfplay(cluster.player(games.run))
+        first = games.step(killed, 1)
+        checkpoint = killed.state_dict()
+        games.step(killed, 2)
+        resumed = games.selfplay(cluster.player(games.run))
+        resumed.load_state_dict(checkpoint)
+        assert [first, games.step(resumed, 2), games.step(resumed, 3)] == expected
+    assert len(written) == len(set(written))
+
+
+def test_a_worker_that_must_leave_hands_its_leases_back(games, expected, tmp_path):
+    with Threads(tmp_path, workers=2) as cluster:
+        leaving = cluster.workers[0]
+        exchange = cluster.link.exchange
+        asked = threading.Event()
+
+        def stop_when_busy(name, report):
+            if name == "worker-0" and report.held and not asked.is_set():
+                asked.set()
+                leaving._stop_at = leaving._clock()  # no grace
+                leaving.stop()
+            return exchange(name, report)
+
+        cluster.link.exchange = stop_when_busy
+        assert games.play(STEPS, cluster.player(games.run)) == expected
+        assert asked.is_set()
+        counts = cluster.link.status()["counts"]
+        assert counts["forgotten"] == 0 and counts["failed"] == 0
+        assert [each["name"] for each in cluster.link.status()["workers"]] == ["worker-1"]
+
+
+def test_a_network_is_fetched_once_per_machine(games, tmp_path, monkeypatch):
+    fetched: list[str] = []
+    blob = Storage.blob
+
+    def counting(self, name):
+        fetched.append(name)
+        return blob(self, name)
+
+    monkeypatch.setattr(Storage, "blob", counting)
+    with Threads(tmp_path, workers=3) as cluster:
+        games.play(2, cluster.player(games.run))
+    assert len(fetched) == len(set(fetched)) > 0
+
+
+def test_a_damaged_copy_is_fetched_again(tmp_path):
+    cache = NodeCache(tmp_path)
+    storage = Storage("memory://copies")
+    name = storage.put_blob(b"weights")
+    assert cache.blob(name, storage.blob) == b"weights"
+    (tmp_path / name).write_bytes(b"wrong")
+    assert cache.blob(name, storage.blob) == b"weights"
+    storage._write(f"blobs/{name}", b"wrong")
+    (tmp_path / name).unlink()
+    with pytest.raises(DamagedShard, match="damaged"):
+        cache.blob(name, storage.blob)
+
+
+def test_no_cluster_is_one_sentence(monkeypatch):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(ClusterError, match=address), connected(ClusterOptions(f"ray://{address}")):
+        pass
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(ClusterError, match=address), connected(ClusterOptions("auto")):
+        pass
+
+
+def test_the_plan_has_no_secrets_and_is_json(games, tmp_path):
+    files = ClusterFiles(tmp_path / "run")
+    files.make()
+    with Threads(tmp_path) as cluster:
+        games.play(1, cluster.player(games.run))
+        files.save_plan(cluster.link.coordinator)
+    plan = json.loads((files.folder / "plan.json").read_text())
+    assert plan["leases"] and set(plan) == {"step", "leases", "probe"}
