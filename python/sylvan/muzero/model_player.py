@@ -18,10 +18,10 @@ seat are played in parts (`game_group.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from sylvan._native import mix
 from sylvan.errors import ConfigError
@@ -73,7 +73,7 @@ class ModelPlayer:
     ...         n = len(actions)
     ...         return np.zeros(n), np.zeros(n), np.zeros((n, 9)), hidden
     >>> player = ModelPlayer(GameSpec("tictactoe"), SelfPlayConfig(games=8), seed=1)
-    >>> games = player.play(Lease(1, 0, first=0, count=16), None, lambda lease: Guess()).games
+    >>> games = player.play(Lease(1, 0, first=0, count=16), [], lambda lease: Guess()).games
     >>> games["numbers"].tolist() == list(range(16))
     True
     """
@@ -140,7 +140,7 @@ class ModelPlayer:
     def play(
         self,
         lease: Lease,
-        following: Lease | None,  # noqa: ARG002 (it would use the same threads)
+        following: Sequence[Lease],  # noqa: ARG002 (it would use the same threads)
         load: Load,
         watch: Watch | None = None,
     ) -> PlayedLease:
@@ -229,6 +229,13 @@ class ModelPlayer:
         if self._keeper is None:
             return NativeGameSlots(self._starts, self.config.verdict, count, self.search.threads)
         return PythonGameSlots(self._keeper, self._first, count, base)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing: what is played follows from the leases."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Accept any state."""
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""
