@@ -1,4 +1,5 @@
-"""What all tests share: skips that may be failures, Ctrl-C that reaches children, one thread.
+"""What all tests share: skips that may be failures, Ctrl-C that reaches children, one thread, no
+deadlines.
 
 A test that needs a program from outside (stockfish, graphviz) skips with its reason where that is
 absent. With SYLVAN_NO_SKIP=1, as on the machine that judges a change, it fails with that reason.
@@ -12,6 +13,9 @@ default first.
 PyTorch takes one thread per process. Its threads wait for each other by spinning, so with two test
 workers on two cores small networks took up to fifteen times the processor time. OMP_NUM_THREADS in
 the environment overrides this.
+
+Hypothesis has no deadline for an example and accepts slow ones, which on a busy machine would fail
+by chance.
 """
 
 import os
@@ -19,10 +23,14 @@ import signal
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 NO_SKIP = os.environ.get("SYLVAN_NO_SKIP") == "1"
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+settings.register_profile("sylvan", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("sylvan")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,4 +13,8 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-settings.load_profile("mutants")
+
+
+def pytest_configure() -> None:
+    """Replace the profile of `conftest.py`, which is loaded before."""
+    settings.load_profile("mutants")

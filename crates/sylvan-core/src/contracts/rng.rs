@@ -11,6 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::contracts::numbers::ln_all;
 
+/// 2^-53, the distance between uniform doubles: a constant, because a platform's `exp2` need not be
+/// exact.
+const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
@@ -38,7 +42,7 @@ impl Rng {
 
     /// A double in `[0, 1)`, a multiple of 2^-53.
     pub fn uniform(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (-53f64).exp2()
+        (self.next_u64() >> 11) as f64 * STEP
     }
 
     /// An integer below `n`, without bias.
@@ -86,7 +90,7 @@ impl Rng {
 
     /// A double in the open interval (0, 1).
     pub fn open_uniform(&mut self) -> f64 {
-        ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2()
+        ((self.next_u64() >> 11) as f64 + 0.5) * STEP
     }
 
     /// `n` samples of the standard Gumbel distribution: `-ln(-ln u)` of uniform `u`.
