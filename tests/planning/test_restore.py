@@ -234,3 +234,54 @@ def test_statistics_that_do_not_fit_get_a_sentence(changes):
         forest.restore(0, damaged(**changes))
     forest.run("uniform")
     assert forest.tree().root.N == 41
+
+
+NUMBERS = [0, 1, 2, -1, 7, 250, 2**16, 2**31, 2**32 - 1, 0.5, -0.25, 1.0, 1e300, -1e-300]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_damaged_statistics_make_a_tree_that_can_be_searched_or_a_sentence(data):
+    """Whatever a file says, the core does not panic, and its tree passes through a search."""
+    game = data.draw(st.sampled_from([TicTacToe(), ConnectFour("4453"), Chess(moves="f3 e5 g4")]))
+    result = sylvan.search(game, evaluator="uniform", simulations=80)
+    nodes = dict(copy.deepcopy(result.tree)._nodes)
+    for _ in range(data.draw(st.integers(1, 4))):
+        path = data.draw(st.sampled_from(sorted(nodes)))
+        nodes[path] = spoilt(nodes[path], data.draw)
+    forest = Forest([game], SearchConfig(simulations=60))
+    try:
+        forest.restore(0, TreeView.of_nodes(game, result.best, nodes))
+    except (SearchStateError, ValueError, OverflowError):
+        assert forest.tree().root.N == 0
+    forest.run("uniform")
+    root = forest.tree().root
+    assert root.N > 0 and forest.progress().simulations <= 60
+
+
+def spoilt(node, draw):
+    """A node with one number of its own, or of an edge, replaced."""
+    of_node = {name: getattr(node, name) for name in ("kind", "seat", "N", "W", "proven", "edges")}
+    number = draw(st.sampled_from(NUMBERS))
+    whole = abs(int(number)) if abs(number) < 2**40 else 3
+    if node.edges and draw(st.booleans()):
+        at = draw(st.integers(0, len(node.edges) - 1))
+        of = ("action", "N", "W", "P", "bounds", "available")
+        edge = {name: getattr(node.edges[at], name) for name in of}
+        name = draw(st.sampled_from(of))
+        values = {"W": float(number), "P": float(number), "bounds": (float(number), 1.0)}
+        edge[name] = values.get(name, whole % 2**32)
+        edges = [*node.edges[:at], EdgeStats(*edge.values()), *node.edges[at + 1 :]]
+        of_node["edges"] = tuple(edges)
+    else:
+        name = draw(st.sampled_from(["kind", "seat", "N", "W", "proven", "edges"]))
+        values = {
+            "kind": draw(st.sampled_from(["leaf", "decision", "chance", "terminal"])),
+            "seat": whole % 9,
+            "N": whole,
+            "W": [float(number)] * draw(st.integers(0, 3)),
+            "proven": [float(number), -float(number)],
+            "edges": node.edges[: len(node.edges) // 2],
+        }
+        of_node[name] = values[name]
+    return NodeStats(*of_node.values())
