@@ -511,6 +511,20 @@ def test_a_loaded_analysis_shows_its_nodes_with_the_networks_opinion(page):
         assert details.N > 0 and details.raw_values == [0, 0]
 
 
+def test_an_analysis_that_cannot_go_on_begins_anew_with_a_sentence(page):
+    opened(page, "connect4")
+    configured(page, selection="gumbel", simulations=60, seed=1)
+    page.searched(60)
+    page.ask(type="save")
+    saved = page.wait(Saved)
+    with Page() as other:
+        other.ask(type="load", name=saved.name, data=saved.data)
+        assert other.wait(Search, simulations=60).ended
+        other.ask(type="run")
+        assert "cannot go on" in other.wait(Problem).sentence
+        assert other.wait(Search, running=False, simulations=60).ended is None
+
+
 def test_a_small_file_cannot_fill_the_memory(page, monkeypatch):
     """A document that unpacks to more than a page may load."""
     opened(page, "connect4")

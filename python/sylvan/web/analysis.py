@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import time
 
-from sylvan.errors import ConfigError, SearchStateError, SnapshotError
+from sylvan.errors import ConfigError, SearchStateError, SnapshotError, SylvanError
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.protocol import name_of, preferred_batch_of
 from sylvan.planning import Forest, SearchResult
@@ -293,7 +293,10 @@ class Analysis(Worker[p.Request]):
             forest, evaluator = self._plant(line, line.ply)
             if self._shown is not None:
                 if name_of(evaluator) == self._shown.evaluator:
-                    forest.restore(0, self._shown.tree)
+                    try:
+                        forest.restore(0, self._shown.tree)
+                    except SylvanError as error:  # the tree is new
+                        self._send(p.Problem(sentence=f"{error} The search begins anew."))
                 self._shown, self._ended = None, None
                 self._forget_rows()
             self._forest, self._evaluator = forest, evaluator
