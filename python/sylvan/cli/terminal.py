@@ -68,10 +68,14 @@ class OneLineErrors(TyperGroup):
             if needed is None:  # a mistake of ours, or of the user's own module
                 raise
             fail(str(MissingExtra.named(f"This command needs the package {error.name}", needed)))
-        except OSError as error:
-            if error.filename is None:  # not caused by a file that the user named
-                raise
-            fail(f"{error.filename}: {error.strerror}")
+        except Exception as error:
+            from sylvan.games.own_files import own_fault
+
+            if (fault := own_fault(error)) is not None:
+                fail(f"{fault}: mend the file.")
+            if isinstance(error, OSError) and error.filename is not None:  # a file that they named
+                fail(f"{error.filename}: {error.strerror}")
+            raise
 
 
 def _numbers_explained(message: str) -> str:

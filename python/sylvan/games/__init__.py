@@ -14,6 +14,7 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `blob_deals`          deals of Blob weighted by the bids and plays seen
 `open_spiel`          adapter: OpenSpiel's games
 `gymnasium_vector`    adapter: a vector environment of one copy as an environment
+`own_files`           objects from a user's own Python file
 `gymnasium_making`    adapter: Gymnasium's environments by name, with wrappers
 `gymnasium_spaces`    adapter: action counts and observation arrays of Gymnasium's spaces
 `gymnasium`           adapter: Gymnasium's environments as games of one seat

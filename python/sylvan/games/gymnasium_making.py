@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from sylvan.errors import ConfigError, MissingExtra
-from sylvan.games.naming import load_object
+from sylvan.games.own_files import load_object
 
 __all__ = ["gymnasium_module", "made_environment"]
 

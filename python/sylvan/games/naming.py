@@ -8,20 +8,17 @@ nothing else to play the same game again.
 from __future__ import annotations
 
 import difflib
-import importlib.util
-import sys
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sylvan import registry
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.games.optional import dealt_from
+from sylvan.games.own_files import load_object
 
-__all__ = ["BUILT_IN", "GameSpec", "load_object"]
+__all__ = ["BUILT_IN", "GameSpec"]
 
 BUILT_IN = {
     "blob": "Blob",
@@ -130,9 +127,9 @@ class GameSpec:
         try:
             state: Game = self._class(*arguments, **self.params)
         except TypeError as error:
-            raise ConfigError(
-                f"The game {self.name} does not take {arguments or self.params}: {error}."
-            ) from None
+            given = arguments or self.params
+            fault = f"does not take {given}" if given else "cannot be made without arguments"
+            raise ConfigError(f"The game {self.name} {fault}: {error}.") from None
         # Without a seed, chance deals: the actions alone then determine the game.
         return state if "seed" in self.params else dealt_from(state, None)
 
@@ -142,6 +139,8 @@ class GameSpec:
         if known is not None:
             return known
         path, colon, name = self.name.rpartition(":")
+        if self.name.endswith(".py"):
+            raise ConfigError(f"{self.name} names no game: add its class, {self.name}:MyGame.")
         if not colon or not path.endswith(".py"):
             names = sorted(registry.names("games"))
             close = difflib.get_close_matches(self.name, names, 1, 0.5)
@@ -158,34 +157,3 @@ class GameSpec:
                 "methods."
             )
         return found
-
-
-def load_object(name: str, what: str) -> Any:
-    """Load an object from a Python file: `path.py:Name`.
-
-    :param what: description for errors: "the game's class".
-    :raises ConfigError: the file does not exist or has no such name.
-    """
-    path, _, own = name.rpartition(":")
-    found = getattr(_module(Path(path)), own, None)
-    if found is None:
-        raise ConfigError(f"{path} has no {own!r}: give path.py:Name of {what}.")
-    return found
-
-
-def _module(path: Path) -> ModuleType:
-    """Import a file as a module, once per process."""
-    if not path.is_file():
-        raise ConfigError(f"There is no file {str(path)!r}: give the path of a Python file.")
-    key = f"_sylvan_game_{abs(hash(path.resolve()))}"
-    if key not in sys.modules:
-        spec = importlib.util.spec_from_file_location(key, path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[key] = module  # before it runs: dataclasses look up their module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[key]
-            raise
-    return sys.modules[key]

@@ -34,7 +34,7 @@ import torch
 from torch import nn
 
 from sylvan.errors import NetworkError, TrainingError
-from sylvan.games.naming import load_object
+from sylvan.games.own_files import load_object
 from sylvan.learning.losses import Targets
 from sylvan.networks.build import build_network
 from sylvan.networks.header import NetworkHeader, ValueKind
