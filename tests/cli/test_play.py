@@ -151,6 +151,8 @@ def test_commands_are_listed_where_they_apply():
     assert {"rules", "solve", "draw", "resign"} <= listed("tictactoe")
     assert not {"fen", "solve", "draw", "resign"} & listed(THREE)
     assert "fen" in listed("chess") and "solve" not in listed("chess")
+    assert "PGN" in play("help\n", "chess").stdout
+    assert "PGN" not in play("help\n", "tictactoe").stdout
 
 
 @pytest.mark.parametrize("game", ["chess", "connect4", "tictactoe", THREE])
@@ -187,7 +189,10 @@ def test_a_damaged_saved_game_is_refused(tmp_path):
         assert done.exit_code == 2 and said in done.stderr, done.stderr
     path.write_text(json.dumps(facts))
     assert "omit --seat" in play("", "--resume", str(path), "--seat", "0").stderr
-    assert "is a game of tictactoe" in play("", "connect4", "--resume", str(path)).stderr
+    other = play("", "connect4", "--resume", str(path)).stderr
+    assert f"is a game of tictactoe: sylvan play tictactoe --resume {path}" in other
+    path.write_text('[Event "a game as PGN"]')
+    assert "a PGN cannot be resumed" in play("", "--resume", str(path)).stderr
 
 
 def test_a_hint_comes_with_a_value():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -147,7 +148,8 @@ def _saved(game: str, resume: Path | None, others: dict[str, object]) -> SavedGa
             raise ConfigError(f"--resume {resume} has its own position and seat: omit {name}.")
     saved = SavedGame.read(resume)
     if game not in (saved.game, "chess"):  # chess is the default
-        raise ConfigError(f"{resume} is a game of {saved.game}: sylvan play {saved.game} --resume.")
+        words = shlex.join([saved.game, "--resume", str(resume)])
+        raise ConfigError(f"{resume} is a game of {saved.game}: sylvan play {words}.")
     return saved
 
 

@@ -201,6 +201,10 @@ def _has_solver(table: PlayTerminal) -> bool:
     return isinstance(table.session.game, ConnectFour | TicTacToe)
 
 
+def _is_chess(table: PlayTerminal) -> bool:
+    return table.is_chess
+
+
 def _has_two_seats(table: PlayTerminal) -> bool:
     return table.session.game.num_players == 2
 
@@ -220,6 +224,7 @@ COMMANDS = (
     Command("draw", "draw", "offer a draw", PlayTerminal.draw, _may_be_drawn),
     Command("resign", "resign", "resign the game", PlayTerminal.resign, _has_two_seats),
     Command("board", "board", "show the position", PlayTerminal.show),
-    Command("fen", "fen", "show the FEN", PlayTerminal.fen, lambda table: table.is_chess),
-    Command("save", "save FILE", "write the game, to resume it; .pgn: as PGN", PlayTerminal.save),
+    Command("fen", "fen", "show the FEN", PlayTerminal.fen, _is_chess),
+    Command("save", "save FILE", "write the game, to resume it", PlayTerminal.save),
+    Command("save", "save F.pgn", "write it as PGN", PlayTerminal.save, _is_chess),
 )

@@ -61,8 +61,11 @@ class SavedGame:
         except ConfigError as error:
             raise ConfigError(f"{path} is not a saved game: {error}") from None
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            reason = f"{type(error).__name__} {error}"
-            raise ConfigError(f"{path} is not a saved game: {reason}.") from None
+            reason = f"{type(error).__name__}, {error}"
+            raise ConfigError(
+                f"{path} is not a saved game ({reason}): give a file that `save game.json` wrote; "
+                "a PGN cannot be resumed."
+            ) from None
 
     def apply(self, session: Session, path: str | PathLike[str]) -> None:
         """Apply the actions to a session in the first position.
