@@ -185,6 +185,13 @@ def test_a_rehearsal_leaves_no_folder_behind(tmp_path, monkeypatch):
     assert 0 < costs.network < 1 and costs.solved == 0
 
 
+def test_a_rehearsal_plays_on_after_the_deal():
+    """The first 35 plies of Blob are chance: nothing would be searched in the first four."""
+    small = {"network": {"size": "suits1x16"}, "search": {"simulations": 2}, "arena": {"games": 2}}
+    costs = rehearse(settings_of("blob", **small).resolved(), 9)
+    assert 0 < costs.simulation < 1 and costs.rated_ply > 0
+
+
 # --- the command ---------------------------------------------------------------------------------
 
 

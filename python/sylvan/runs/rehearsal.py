@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sylvan.games.game import Game
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.run import Run
 from sylvan.runs.seeds import random_numbers
@@ -23,9 +24,9 @@ from sylvan.runs.watcher import Watcher
 __all__ = ["Costs", "rehearse"]
 
 PLIES = 4
-"""Plies after which games of self-play end in a rehearsal."""
+"""Plies after which games of self-play end in a rehearsal, not counting the first deal."""
 RATED_PLIES = 8
-"""Plies after which games of ratings end."""
+"""Plies after which games of ratings end, not counting the first deal."""
 GAMES = 32
 """Most parallel games of a rehearsal."""
 RATED = 4
@@ -127,19 +128,29 @@ def _rate(trainer: Trainer[Any]) -> Rated:
 
 def _shortened(config: TrainingConfig, length: float, positions: int) -> TrainingConfig:
     """The settings of the rehearsal."""
+    dealt = _plies_of_chance(config.game.spec.first(), config.selfplay.max_plies)
     games = config.selfplay.games if positions else min(GAMES, config.selfplay.games)
-    changes: dict[str, Any] = {"games": games, "max_plies": PLIES}
+    changes: dict[str, Any] = {"games": games, "max_plies": dealt + PLIES}
     each = PLIES if config.run.algorithm == "alphazero" else 2  # whole games, or rounds of moves
     changes["positions"] = positions or each * games
     if not config.game.spec.is_gymnasium:
         depth = min(PLIES // 2, max(1, int(length / 2)))  # a game at its limit is not searched
         changes |= {"opening_share": 0.5, "opening_plies": depth}
-    arena = {"every": 1, "games": RATED, "max_plies": RATED_PLIES, "gate": None}
+    arena = {"every": 1, "games": RATED, "max_plies": dealt + RATED_PLIES, "gate": None}
     return config.replace(
         run=config.run.replace(steps=1, minutes=None),
         selfplay=config.selfplay.replace(**changes),
         arena=config.arena.replace(**arena),
     )
+
+
+def _plies_of_chance(first: Game, most: int | None) -> int:
+    """Plies before a game's first choice, in which cards are dealt; at most `most`."""
+    state, plies = first.clone(), 0
+    while not state.is_terminal() and state.is_chance() and (most is None or plies < most):
+        state.apply(next(iter(state.chance_outcomes()))[0])
+        plies += 1
+    return plies
 
 
 def _play_and_learn(trainer: Trainer[Any]) -> Costs:
@@ -159,7 +170,7 @@ def _play_and_learn(trainer: Trainer[Any]) -> Costs:
         playing += numbers["seconds.selfplay"]
         evaluating += numbers["seconds.network"]
         around += time.perf_counter() - began - numbers["seconds.selfplay"]
-    each = playing / positions
+    each = playing / max(1.0, positions)  # none where the first moves are forced
     # Games that never end leave nothing to learn from: guess.
     update = trainer.config.learner.batch * each / 8
     if trainer.replay.window:
