@@ -146,6 +146,8 @@ def test_a_resumed_run_keeps_its_settings(asked):
         (["connect4", "--preset", "tpu"], "There is no preset 'tpu': use cpu, gpu8, big or auto"),
         (["connect4", "--config", "x.json"], "x.json is not a settings file"),
         (["connect4", "--from", "runs/nowhere"], "runs/nowhere"),
+        (["connect4", "--wrapper", "a:B"], "--wrapper is for environments, gym:name: omit it"),
+        (["connect4", "--run", __file__], "is a file: name a folder for the run"),
     ],
 )
 def test_errors_are_one_line(asked, arguments, sentence):

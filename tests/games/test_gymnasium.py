@@ -272,6 +272,13 @@ def test_a_module_in_the_current_folder_counts(tmp_path, monkeypatch):
     assert GameSpec("gym:lamps_here:Lamps-v0").first().num_actions == 2
 
 
+def test_a_class_of_a_module_is_named_by_its_file(tmp_path, monkeypatch):
+    (tmp_path / "lamps_unregistered.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r"does not register: name its file, gym:path\.py:Lamps"):
+        GameSpec("gym:lamps_unregistered:Lamps").first()
+
+
 REFUSED = {
     "continuous": ("Pendulum-v1", {}, "continuous actions.*discrete actions"),
     "wrapper": ("CartPole-v1", {"wrappers": ["Slow"]}, "'Slow' has no module"),

@@ -153,6 +153,10 @@ def train(
     from sylvan.runs.watcher import Watchers
 
     folder = run or Path("runs") / _folder_name(game)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--run {folder} is a file: name a folder for the run.")
+    if wrapper and not game.startswith("gym:"):
+        raise ConfigError(f"--wrapper is for environments, gym:name: omit it for {game}.")
     options: dict[str, dict[str, Any]] = {
         "run": {
             "algorithm": algorithm,

@@ -128,7 +128,12 @@ def _hint(gym: ModuleType, name: str) -> str:
         module = MODULES.get(namespace)
         package = "the module that registers it" if module is None else f"its module, {module}"
         return f"put {package}, in front, gym:{module or 'module'}:{name}."
-    close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
+    module, _, own = name.rpartition(":")
+    if isinstance(getattr(sys.modules.get(module), own, None), type):
+        return (
+            f"{own} is a class that {module} does not register: name its file, gym:path.py:{own}."
+        )
+    close = difflib.get_close_matches(own, gym.registry, 1, 0.5)
     return f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
 
 
