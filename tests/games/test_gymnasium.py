@@ -273,10 +273,10 @@ def test_a_module_in_the_current_folder_counts(tmp_path, monkeypatch):
 
 
 def test_a_class_of_a_module_is_named_by_its_file(tmp_path, monkeypatch):
-    (tmp_path / "lamps_unregistered.py").write_text(OWN)
+    (tmp_path / "lamps_unregistered.py").write_text(OWN.replace("Lamps", "Unlit"))
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match=r"does not register: name its file, gym:path\.py:Lamps"):
-        GameSpec("gym:lamps_unregistered:Lamps").first()
+    with pytest.raises(ConfigError, match=r"does not register: name its file, gym:path\.py:Unlit"):
+        GameSpec("gym:lamps_unregistered:Unlit").first()
 
 
 REFUSED = {
