@@ -82,7 +82,10 @@ def test_help_has_examples(command):
         (["perft", "startpos"], ["depth"]),
         (["perft", "startpos", "three"], ["depth"]),
         (["perft", "startpos", "-1"], ["-1 is read as an option: give a number of at least 0"]),
+        (["perft", "startpos", "9" * 20], [f"depth is {'9' * 20}: give 0 to 256 plies"]),
         (["perft", SHUFFLED, "2"], ["Chess960"]),
+        (["analyze", "--game", "blob"], ["Chance moves", "2♠ 3♠"]),
+        (["play", "blob", "--rule", "players=99"], ["players is 99: it must be 3 to 8"]),
     ],
 )
 def test_unknown_commands_and_options(words, said):

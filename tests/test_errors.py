@@ -290,8 +290,8 @@ def test_what_cannot_be_drawn(row):
         ConfigError,
         "'alphazero'",
     ),
-    (lambda: Search(5), ConfigError, r"evaluate.*5"),
-    (lambda: Search(Rollout), ConfigError, r"evaluate.*Rollout"),
+    (lambda: Search(5), ConfigError, r"evaluator is 5: "),
+    (lambda: Search(Rollout), ConfigError, r"evaluator is .*Rollout"),
     (
         lambda: Search("material").run(TicTacToe()),
         ConfigError,

@@ -123,9 +123,7 @@ def test_positions_of_every_game_are_analysed(high_card):
 def test_a_hidden_hand_is_not_shown(high_card):
     shown = sylvan("analyze", "--game", high_card, "3", "1", "-n", 50).stdout
     assert "[3, None]" in shown
-    one_line(
-        sylvan("analyze", "--game", high_card, "3"), "Chance moves", "0, 1, 2, 4" and "0 1 2 4"
-    )
+    one_line(sylvan("analyze", "--game", high_card, "3"), "Chance moves", "0 1 2 4")
 
 
 def test_a_run_is_analysed_with_its_network(tictactoe):

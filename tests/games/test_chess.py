@@ -117,8 +117,9 @@ def test_a_pgn_is_read_up_to_a_ply():
         Chess.from_pgn(text, ply=5)
     with pytest.raises(IllegalAction, match="Nf6"):
         Chess.from_pgn("1. e4 e5 2. Nf6")
-    with pytest.raises(IllegalPosition, match="game"):
-        Chess.from_pgn("")
+    for nothing in ("", "hello"):
+        with pytest.raises(IllegalPosition, match="has no game"):
+            Chess.from_pgn(nothing)
     with pytest.raises(SylvanError):
         Chess.from_pgn('[FEN "nonsense"]\n\n1. e4 *')
 

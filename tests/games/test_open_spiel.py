@@ -112,6 +112,11 @@ def test_exceptions_are_exact(name: str) -> None:
         from_open_spiel(name)
 
 
+def test_what_is_no_game_is_refused() -> None:
+    with pytest.raises(ConfigError, match="The game is 3: give a name of OpenSpiel"):
+        from_open_spiel(3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_games_are_exact(name: str) -> None:

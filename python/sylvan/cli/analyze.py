@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze"]
 
+OUTCOMES = 8
+"""Most outcomes of chance that an error lists."""
+
 # Default limit, about a second of chess on two cores, without a network and with one.
 SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 4_000
 
@@ -246,8 +249,9 @@ def _seen(state: Game) -> Game:
     if not state.is_chance():
         need_turn(state, "The position")
     if state.is_chance():
-        outcomes = " ".join(label(state, action) for action, _ in state.chance_outcomes())
-        raise ConfigError(f"Chance moves in this position: add one of its outcomes, {outcomes}.")
+        labels = [label(state, action) for action, _ in state.chance_outcomes()]
+        outcomes = " ".join([*labels[:OUTCOMES], "..."] if len(labels) > OUTCOMES else labels)
+        raise ConfigError(f"Chance moves in this position: add one of its outcomes: {outcomes}")
     return seen_by_mover(state)
 
 

@@ -5,8 +5,12 @@ from typing import Annotated
 import typer
 
 from sylvan.cli.terminal import Bar, print_json
+from sylvan.errors import ConfigError
 
 __all__ = ["perft"]
+
+MOST = 256
+"""Most plies."""
 
 
 def perft(
@@ -27,6 +31,8 @@ def perft(
 
     from sylvan.games import Chess
 
+    if depth > MOST:
+        raise ConfigError(f"depth is {depth}: give 0 to {MOST} plies.")
     game = Chess(None if fen == "startpos" else fen, chess960=chess960)
     began = perf_counter()
     counts: dict[str, int] = {}

@@ -52,7 +52,7 @@ def evaluator_named(evaluator: EvaluatorLike | None) -> Evaluator | None:
         return _from_text(evaluator)
     if isinstance(evaluator, type) or not callable(evaluator):
         raise ConfigError(
-            f"evaluate is {evaluator!r}: give a function from leaves to logits and values, or the "
+            f"evaluator is {evaluator!r}: give a function from leaves to logits and values, or the "
             "name of an evaluator."
         )
     return evaluator

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import chess
     import chess.pgn
 
-__all__ = ["Chess", "Encoding", "expand_planes", "first_pgn_error", "pgn_builder"]
+__all__ = ["Chess", "Encoding", "expand_planes", "first_pgn_error", "has_game", "pgn_builder"]
 
 expand_planes = _native.expand_planes
 
@@ -178,7 +178,7 @@ class Chess(_native.Chess, Game):
         import chess.pgn
 
         game = chess.pgn.read_game(io.StringIO(text), Visitor=pgn_builder())
-        if game is None:
+        if game is None or not (game.errors or has_game(game)):
             raise IllegalPosition("the text has no game: give a PGN with moves like '1. e4 e5'")
         if game.errors:
             raise first_pgn_error(game)
@@ -272,6 +272,12 @@ def pgn_builder() -> Any:
                 super().end_variation()
 
     return Builder
+
+
+def has_game(game: chess.pgn.Game) -> bool:
+    """Whether it has moves or tags: python-chess reads any other text as an empty game."""
+    unknown = ("?", "????.??.??", "*", "")
+    return bool(game.variations) or any(tag not in unknown for tag in game.headers.values())
 
 
 def first_pgn_error(game: chess.pgn.Game) -> IllegalAction | IllegalPosition:

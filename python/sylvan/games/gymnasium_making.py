@@ -60,7 +60,7 @@ def made_environment(
         made, name = _built(gym, environment, **settings), environment.__name__
     else:
         raise ConfigError(
-            f"The environment is a {type(environment).__name__}: give a name, a class or function "
+            f"The environment is {environment!r}: give a name, a class or function "
             "that makes an environment, or a gymnasium.Env."
         )
     if isinstance(made, gym.vector.VectorEnv):

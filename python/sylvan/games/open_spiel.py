@@ -49,6 +49,8 @@ def from_open_spiel(game: Any) -> OpenSpielGame:
     :raises ConfigError: OpenSpiel has no such game, or it is not supported.
     """
     pyspiel = _pyspiel()
+    if not isinstance(game, str | pyspiel.Game):
+        raise ConfigError(f"The game is {game!r}: give a name of OpenSpiel, or a pyspiel.Game.")
     given = _load(pyspiel, game) if isinstance(game, str) else game
     spiel = _in_turns(pyspiel, given)
     traits, kind = pyspiel.GameType, spiel.get_type()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sylvan.errors import ConfigError, IllegalPosition
-from sylvan.games.chess import first_pgn_error, pgn_builder
+from sylvan.games.chess import first_pgn_error, has_game, pgn_builder
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -63,8 +63,7 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
             raise type(fault)(f"{where}: {reason}; correct it, or remove the game")
         _check_start(game, where)
         games.append(game)
-    # python-chess reads text without tags and moves as an empty game.
-    games = [game for game in games if game.variations or _has_tags(game)]
+    games = [game for game in games if has_game(game)]
     if not games:
         raise IllegalPosition(f"{source} has no game: give a PGN with moves like '1. e4 e5'")
     return games
@@ -81,10 +80,6 @@ def _check_start(game: chess.pgn.Game, where: str) -> None:
         Chess(board.fen(en_passant="fen"), chess960=board.chess960)
     except IllegalPosition as error:
         raise IllegalPosition(f"{where}: {error}") from None
-
-
-def _has_tags(game: chess.pgn.Game) -> bool:
-    return any(value not in ("?", "????.??.??", "*", "") for value in game.headers.values())
 
 
 def _one_line(error: Exception) -> str:

@@ -65,6 +65,7 @@ impl Sequence {
 
     /// A named sequence, with at most `most` cards; `extra` adds one more one-card round.
     pub fn named(name: &str, most: u8, players: u8, extra: bool) -> Result<Self, BlobError> {
+        within("players", players, MIN_PLAYERS, MAX_PLAYERS)?;
         if most == 0 || most > MAX_CARDS {
             let rule = format!("it must be 1 to {MAX_CARDS}");
             return Err(BlobError::option("cards", most, rule));
@@ -154,13 +155,6 @@ impl Options {
 
     /// Validates the options and returns them.
     pub fn checked(self) -> Result<Self, BlobError> {
-        let within = |option, value: u8, low: u8, high: u8| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            let rule = format!("it must be {low} to {high}");
-            Err(BlobError::option(option, value, rule))
-        };
         within("players", self.players, MIN_PLAYERS, MAX_PLAYERS)?;
         within("suits", self.suits, 1, cards::SUITS)?;
         within("ranks", self.ranks, 1, cards::RANKS)?;
@@ -216,4 +210,13 @@ impl Options {
             }
         }
     }
+}
+
+/// Refuses an option outside `low..=high`.
+fn within(option: &'static str, value: u8, low: u8, high: u8) -> Result<(), BlobError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    let rule = format!("it must be {low} to {high}");
+    Err(BlobError::option(option, value, rule))
 }
