@@ -1,7 +1,8 @@
 """Code in README.md and docs/ runs.
 
 The ```python blocks of a page share one namespace and run in order, in an empty folder; in a
-```console block every line `$ sylvan ...` is run and must succeed. A block right after the comment
+```console block every line `$ sylvan ...` is run and must succeed, or, if a line `error: ...`
+follows, fail with this line. A block right after the comment
 `<!-- not run: reason -->` is not run; one after `<!-- file: name -->` is also written to that file.
 """
 
@@ -68,19 +69,29 @@ def blocks(text: str) -> Iterator[Block]:
             before = line.strip()
 
 
-def commands(code: str) -> list[str]:
-    """The `sylvan` commands of a console block; a backslash continues a line."""
-    joined = code.replace("\\\n", " ")
-    return [line[2:] for line in joined.splitlines() if line.startswith("$ sylvan")]
+def commands(code: str) -> list[tuple[str, str | None]]:
+    """The `sylvan` commands of a console block, each with the error that the next line has; a
+    backslash continues a line.
+    """
+    lines = code.replace("\\\n", " ").splitlines()
+    return [
+        (line[2:], after if after.startswith("error: ") else None)
+        for line, after in zip(lines, [*lines[1:], ""], strict=True)
+        if line.startswith("$ sylvan")
+    ]
 
 
-def run_command(command: str, where: str) -> None:
+def run_command(command: str, where: str, error: str | None = None) -> None:
     scripts = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         command, shell=True, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
+    shown = f"{where}: {command}\n{done.stdout}{done.stderr}"
+    if error is None:
+        assert done.returncode == 0, shown
+    else:
+        assert (done.returncode, done.stderr.strip()) == (2, error), shown
 
 
 @pytest.mark.slow
@@ -98,8 +109,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
             source = "\n" * (block.line - 1) + block.code
             exec(compile(source, str(page), "exec"), namespace)
         elif block.language == "console":
-            for command in commands(block.code):
-                run_command(command, f"{page.relative_to(ROOT)}:{block.line}")
+            for command, error in commands(block.code):
+                run_command(command, f"{page.relative_to(ROOT)}:{block.line}", error)
 
 
 def test_the_files_of_the_search_exist():
@@ -139,9 +150,17 @@ def test_a_file_is_saved_and_run():
 
 def test_only_our_commands_are_run():
     code = "$ make demo\n$ sylvan bench \\\n    --json\nsylvan 0.1\n$ sylvan doctor"
-    assert commands(code) == ["sylvan bench      --json", "sylvan doctor"]
+    assert commands(code) == [("sylvan bench      --json", None), ("sylvan doctor", None)]
 
 
 def test_a_failing_command_is_a_failure():
     with pytest.raises(AssertionError, match=r"page\.md:3: sylvan no-such-command"):
         run_command("sylvan no-such-command", "page.md:3")
+
+
+def test_a_documented_error_is_compared():
+    ((command, error),) = commands("$ sylvan play conect4\nerror: There is no game")
+    with pytest.raises(AssertionError, match="did you mean 'connect4'"):
+        run_command(command, "page.md:3", error)
+    with pytest.raises(AssertionError):
+        run_command("sylvan --version", "page.md:3", error)
