@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -90,6 +91,23 @@ def test_help_has_examples(command):
 )
 def test_unknown_commands_and_options(words, said):
     assert_user_error(sylvan(*words), *said)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_terminals_without_unicode_get_what_they_can_show(encoding):
+    words = ["analyze", "--simulations", "20", "--evaluator", "material"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from sylvan.cli import app; app()", *words],
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"20 simulations with material" in done.stdout and b"?" in done.stdout
+
+
+def test_bytes_that_are_not_text_are_refused():
+    assert_user_error(sylvan("analyze", "\udcff"), "bytes that are not UTF-8 text")
 
 
 def test_internal_errors_keep_their_traceback(monkeypatch):

@@ -143,6 +143,11 @@ def test_a_game_of_three_seats_against_two_opponents():
     assert re.search(r"You get (-?1|0); the seats get ", done.stdout)
 
 
+def test_bytes_that_are_not_text_are_no_move():
+    done = CliRunner().invoke(app, ["play", "tictactoe", "-n", "5"], input=b"\xff\nquit\n")
+    assert done.exit_code == 0 and "is not a cell" in done.stdout, done.output
+
+
 def test_commands_are_listed_where_they_apply():
     def listed(*words):
         lines = play("help\nquit\n", *words, "-n", "5").stdout.splitlines()

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -57,6 +58,7 @@ class OneLineErrors(TyperGroup):
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args)
         if not standalone_mode:
             return run(**extra)
+        _replace_what_is_no_text()
         try:
             sys.exit(run(**extra) or 0)
         except typer.TyperException as error:
@@ -68,6 +70,8 @@ class OneLineErrors(TyperGroup):
             if needed is None:  # a mistake of ours, or of the user's own module
                 raise
             fail(str(MissingExtra.named(f"This command needs the package {error.name}", needed)))
+        except UnicodeEncodeError as error:
+            fail(f"The input has bytes that are not UTF-8 text: {error.object!r}")
         except Exception as error:
             from sylvan.games.own_files import own_fault
 
@@ -76,6 +80,13 @@ class OneLineErrors(TyperGroup):
             if isinstance(error, OSError) and error.filename is not None:  # a file that they named
                 fail(f"{error.filename}: {error.strerror}")
             raise
+
+
+def _replace_what_is_no_text() -> None:
+    """Read and print a substitute for what an encoding does not have: suits of cards in ASCII."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _numbers_explained(message: str) -> str:
