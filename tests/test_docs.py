@@ -130,6 +130,12 @@ def test_the_files_of_the_search_exist():
     assert found > 15
 
 
+def test_every_page_is_in_the_index():
+    index = ROOT / "docs" / "index.md"
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", index.read_text()))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} == linked | {index.name}
+
+
 def test_every_command_is_in_the_table():
     from sylvan.cli import COMMANDS
 
