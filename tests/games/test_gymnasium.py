@@ -245,7 +245,7 @@ def test_an_environment_in_a_file_of_ones_own(tmp_path):
     for name, params, sentence in (
         ("Lamps", {"colour": 1}, "does not take {'colour': 1}"),
         ("Lamp", {}, "has no 'Lamp': give path.py:Name of the environment's class"),
-        ("nothing", {}, "The environment is a int"),
+        ("nothing", {}, "The environment is 3: give"),
         ("wrong", {}, "makes a int, which is not a gymnasium.Env"),
     ):
         with pytest.raises(ConfigError, match=re.escape(sentence)):
