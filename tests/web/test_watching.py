@@ -17,7 +17,16 @@ from sylvan.runs.overview import is_running
 from sylvan.runs.run import Run
 from sylvan.web import training as web_training
 from sylvan.web.desk import Desk
-from sylvan.web.protocol import Foreseen, Games, Opinions, Problem, Replayed, Runs
+from sylvan.web.protocol import (
+    Foreseen,
+    Games,
+    Offers,
+    Opinions,
+    Problem,
+    Replayed,
+    Runs,
+    Table,
+)
 from tests.runs.killing import tiny, tiny_learned
 from tests.web.serving import Page
 
@@ -185,6 +194,23 @@ def test_an_episode_is_filmed(pole):
         page.ask(type="replay", run="pole", number=0)
         shown = page.wait(Replayed)
         assert shown.plies[0].policy and shown.plies[0].board.image is None
+
+
+@pytest.mark.parametrize("name", ["rules", "learned"])
+def test_the_network_of_a_run_plays(page, name):
+    """Both that search with the rules and that plan with a learned model."""
+    page.ask(type="list_offers")
+    offers = {offer.game: offer.networks for offer in page.wait(Offers).games}
+    assert set(offers["tictactoe"]) == {"rules", "learned"} and offers["chess"] == []
+    seats = [{"who": "you"}, {"who": "player", "network": name, "level": 2}]
+    page.ask(type="sit", game="tictactoe", seats=seats, seed=1)
+    page.wait(Table)
+    page.ask(type="act", action=4)
+    while len((table := page.wait(Table)).said) < 2:
+        pass
+    assert table.seats[1].player == f"{name}, level 2"
+    page.ask(type="sit", game="chess", seats=seats)
+    assert name in page.wait(Problem).sentence
 
 
 # --- start, pause, resume ------------------------------------------------------------------------
