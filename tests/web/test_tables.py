@@ -29,8 +29,8 @@ def pages(hall):
     """Make pages of one server."""
     made = []
 
-    def opened():
-        made.append(Page(hall=hall))
+    def opened(desk=None):
+        made.append(Page(desk, hall=hall))
         return made[-1]
 
     yield opened
@@ -279,6 +279,49 @@ def test_a_hand_is_hidden_until_the_next_person_confirms(pages):
             table = page.wait(Table)
         read = len(page.said)
     assert not [message for message in page.said if isinstance(message, Table) and message.over]
+
+
+SECRET = """
+from tests.planning.hidden_games import HiddenGame, Shape
+
+class Secret(HiddenGame):
+    def __init__(self, shape=Shape(num_players=3, depth=9, hands=10**6, stop=0.0), *rest):
+        super().__init__(shape, *rest)
+
+    def __str__(self):
+        return " ".join(f"<{hand}>" for hand in self.hands if hand is not None)
+"""
+
+
+def test_a_hidden_game_of_ones_own_shows_each_seat_its_view_alone(pages, tmp_path):
+    """Two people share a page, a third has another one."""
+    file = tmp_path / "secret.py"
+    file.write_text(SECRET)
+    desk = Desk(start=f"{file}:Secret")
+    here, there = pages(desk), pages(desk)
+    table = sat(here, YOU, YOU, GUEST, game=desk.start)
+    joined(there, table.code)
+    session = here.play.table.match.session
+    hands = [f"<{hand}>" for hand in session.game.hands]
+    shown = {here: set(), there: {hands[2]}}
+    for _ in range(6):
+        turn = session.game.to_play()
+        page = there if turn == 2 else here
+        if turn != 2:
+            table = table_of(here, lambda table, turn=turn: table.curtain == turn)
+            assert table.board.text == "Nothing is shown to all seats."
+            here.ask(type="reveal", seat=turn)
+            shown[here] |= {hands[turn]}
+        table = table_of(page, mine)
+        assert table.board.text == hands[turn]
+        page.ask(type="act", action=table.actions[0].action)
+        page.wait(Table)
+        for each, known in shown.items():
+            said = json.dumps([message.model_dump() for message in each.said])
+            assert {hand for hand in hands if hand in said} <= known
+        if session.game.to_play() == turn:
+            break
+    assert len(session.actions) >= 3 and shown[here] == set(hands[:2])
 
 
 # --- the hall ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ that a page starts, pauses and resumes.
 """
 
 import base64
+import subprocess
 import sys
 import time
 
@@ -13,7 +14,6 @@ from sylvan.games import Chess, TicTacToe
 from sylvan.runs import history
 from sylvan.runs.agent import load_model
 from sylvan.runs.loop import train
-from sylvan.runs.overview import is_running
 from sylvan.runs.run import Run
 from sylvan.web import training as web_training
 from sylvan.web.desk import Desk
@@ -249,15 +249,20 @@ def state(page, name, wanted, *, is_own=None):
             return found[name]
 
 
+def trained(folder):
+    """Wait until a run has made a step."""
+    until = time.monotonic() + 60
+    while max(Run.open(folder).checkpoints.steps(), default=0) < 1:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_a_run_is_started_paused_and_resumed(training, tmp_path):
     training.ask(type="start_run", name="new", game="tictactoe", minutes=5)
     state(training, "new", "running")
     training.ask(type="start_run", name="second", game="tictactoe")
     assert "new is training" in training.wait(Problem).sentence
-    until = time.monotonic() + 60
-    while len(Run.open(tmp_path / "new").checkpoints.steps()) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    trained(tmp_path / "new")
     training.ask(type="pause_run", run="new")
     paused = state(training, "new", "stopped")
     assert paused.step
@@ -269,18 +274,33 @@ def test_a_run_is_started_paused_and_resumed(training, tmp_path):
     state(training, "new", "stopped")
 
 
-def test_a_run_goes_on_when_the_page_is_gone_and_others_leave_it_alone(training, tmp_path):
+def test_a_run_goes_on_without_its_server_and_another_server_pauses_it(training, tmp_path):
     training.ask(type="start_run", name="new", game="tictactoe", minutes=5)
     state(training, "new", "running")
     training.learn.close()
-    with Page(Desk(runs=(tmp_path,), trains=True)) as other:  # of another server
+    trained(tmp_path / "new")
+    with Page(Desk(runs=(tmp_path,), trains=True)) as other:
         other.ask(type="follow", runs=[])
-        state(other, "new", "running", is_own=False)
-        other.ask(type="pause_run", run="new")
-        assert "another process" in other.wait(Problem).sentence
+        state(other, "new", "running")
         other.ask(type="resume_run", run="new")
         assert "is training" in other.wait(Problem).sentence
-    assert is_running(tmp_path / "new")
+        other.ask(type="pause_run", run="new")
+        state(other, "new", "stopped")
+
+
+def test_a_run_that_is_trained_elsewhere_is_left_alone(training, tmp_path):
+    command = [*web_training.PROGRAM, "tictactoe", "--run", str(tmp_path / "theirs")]
+    theirs = subprocess.Popen(command)
+    try:
+        state(training, "theirs", "running", is_own=False)
+        training.ask(type="pause_run", run="theirs")
+        assert "another process" in training.wait(Problem).sentence
+        training.ask(type="start_run", name="mine", game="tictactoe")
+        assert "theirs is training" in training.wait(Problem).sentence
+        assert theirs.poll() is None
+    finally:
+        theirs.kill()
+        theirs.wait()
 
 
 def test_a_run_that_fails_says_why(training):
@@ -319,8 +339,6 @@ def test_without_permission_nothing_is_trained(page, folder):
 
 
 def test_the_program_that_trains_is_sylvan():
-    import subprocess
-
     asked = subprocess.run([*web_training.PROGRAM, "--help"], capture_output=True, text=True)
     assert asked.returncode == 0
     assert all(word in asked.stdout for word in ("--run", "--minutes", "--quiet", "--algorithm"))

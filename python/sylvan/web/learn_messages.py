@@ -130,7 +130,7 @@ class RunInfo(Part):
     is_environment: bool
     """Whether it learns an environment, which can be filmed."""
     is_own: bool
-    """Whether this server trains it now, and can pause it."""
+    """Whether a page started the process that trains it now, and can pause it."""
     problem: str | None
 
 

@@ -2,13 +2,16 @@
 
 A run is a process of its own, `sylvan train`, in a session of its own: it goes on when the server
 ends. Pausing sends SIGTERM, which ends it at the next step; resuming starts it again. Only
-processes that this server started are paused: a run that somebody else trains is left alone. What
-they print goes to `.NAME.log` beside the run.
+processes that a page started are paused: a run that somebody else trains is left alone. Beside the
+run, `.NAME.log` has what they print, and `.NAME.pid` the number of the last one, so that another
+server can pause it.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -16,8 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sylvan.errors import ConfigError, RunError
+from sylvan.files import write_bytes
 from sylvan.runs.overview import is_running
-from sylvan.runs.run import Run
+from sylvan.runs.run import LOCK, Run
 from sylvan.web import protocol as p
 from sylvan.web.desk import Desk
 from sylvan.web.opponents import BLOB
@@ -53,9 +57,11 @@ class Training:
         return list(dict.fromkeys([*self._desk.games, BLOB, *more]))
 
     def is_own(self, folder: Path) -> bool:
-        """Whether this server trains a run now."""
+        """Whether a process trains a run now that a page started, also one of an earlier server."""
         process = self._started.get(folder.resolve())
-        return process is not None and process.poll() is None
+        if process is not None:
+            return process.poll() is None
+        return is_running(folder) and _number(folder / LOCK) == _number(_beside(folder, "pid"))
 
     def start(self, request: p.StartRun) -> None:
         """Start a new run with the settings of its game and this machine.
@@ -98,8 +104,10 @@ class Training:
         with self._lock:
             if not self.is_own(folder):
                 where = "is trained by another process" if is_running(folder) else "is not training"
-                raise ConfigError(f"{name} {where}: only runs started here can be paused.")
-            self._started[folder.resolve()].terminate()
+                raise ConfigError(f"{name} {where}: only runs that a page started can be paused.")
+            number = _number(_beside(folder, "pid"))
+            assert number is not None
+            os.kill(number, signal.SIGTERM)
 
     def failure(self, folder: Path) -> str | None:
         """Why a run that this server started has failed, if it has; said once."""
@@ -108,7 +116,7 @@ class Training:
             return None
         if self._started.pop(folder.resolve(), None) is None:
             return None  # another page was told
-        lines = _log(folder).read_text("utf-8", "replace").strip().splitlines()
+        lines = _beside(folder, "log").read_text("utf-8", "replace").strip().splitlines()
         return f"The run {folder.name} failed: {lines[-1] if lines else 'it printed nothing.'}"
 
     @property
@@ -121,14 +129,15 @@ class Training:
         with self._lock:
             self._need_idle(folder)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            with _log(folder).open("wb") as log:
-                self._started[folder.resolve()] = subprocess.Popen(
+            with _beside(folder, "log").open("wb") as log:
+                process = self._started[folder.resolve()] = subprocess.Popen(
                     [*PROGRAM, game, "--run", str(folder), "--quiet", *options],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
+            write_bytes(_beside(folder, "pid"), f"{process.pid}\n".encode())
 
     def _need_permission(self) -> None:
         if not self._desk.trains:
@@ -153,5 +162,13 @@ class Training:
         raise ConfigError("The server was given no folder of runs: start it with --run runs.")
 
 
-def _log(folder: Path) -> Path:
-    return folder.parent / f".{folder.name}.log"
+def _beside(folder: Path, what: str) -> Path:
+    return folder.parent / f".{folder.name}.{what}"
+
+
+def _number(path: Path) -> int | None:
+    """The number of a process in a file."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
