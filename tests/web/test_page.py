@@ -566,6 +566,9 @@ def test_runs_are_looked_at_closely(visit, tmp_path, built):
     with served(Desk(runs=(tmp_path,))) as own:
         page = visit(host=own, viewport=WIDE | {"height": 1100})
         page.keyboard.press("L")
+        titles = ("Rewards foreseen", "Values foreseen", "What takes the time")
+        for title in titles:
+            page.wait_for_selector(f".chart:has-text('{title}') canvas")
         page.click(".runs tr:has-text('pole') >> text=Film")
         page.wait_for_selector(".replay img")
         page.wait_for_selector(".thoughts:has-text('which paid +1.00')")

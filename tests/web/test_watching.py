@@ -13,6 +13,7 @@ import pytest
 from sylvan.games import Chess, TicTacToe
 from sylvan.runs import history
 from sylvan.runs.agent import load_model
+from sylvan.runs.figures import limit, run_columns
 from sylvan.runs.loop import train
 from sylvan.runs.run import Run
 from sylvan.web import training as web_training
@@ -60,6 +61,13 @@ def pole(tmp_path_factory):
 def page(folder):
     with Page(Desk(runs=(folder,))) as page:
         yield page
+
+
+def test_what_limits_a_run_is_said(page, folder):
+    page.ask(type="follow", runs=[])
+    limits = {run.name: run.limit for run in page.wait(Runs).runs}
+    for name, said in limits.items():
+        assert said == ": ".join(limit(run_columns(folder / name)))
 
 
 # --- opinions ------------------------------------------------------------------------------------
@@ -217,6 +225,7 @@ def test_the_network_of_a_run_plays(page, name):
 
 RUNNER = """
 import sys
+from sylvan.runs.figures import limit, run_columns
 from sylvan.runs.loop import train
 from tests.runs.killing import tiny
 if "--minutes" in sys.argv and sys.argv[sys.argv.index("--minutes") + 1] == "7":

@@ -549,6 +549,7 @@ export interface RunInfo {
   step: number;
   progress: number;
   best: number | null;
+  limit: string | null;
   algorithm: string;
   is_environment: boolean;
   is_own: boolean;

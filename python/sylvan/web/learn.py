@@ -15,7 +15,7 @@ import numpy as np
 
 from sylvan.errors import ConfigError
 from sylvan.replay.record import GameRecord
-from sylvan.runs.figures import per_second, run_columns, time_shares
+from sylvan.runs.figures import limit, per_second, run_columns, time_shares
 from sylvan.runs.metrics import FILE, Columns
 from sylvan.runs.overview import Damaged, Overview, is_running
 from sylvan.runs.run import Run
@@ -235,6 +235,7 @@ def _run_info(name: str, run: Overview | Damaged) -> p.RunInfo:
             step=0,
             progress=0.0,
             best=None,
+            limit=None,
             algorithm="",
             is_environment=False,
             is_own=False,
@@ -247,6 +248,7 @@ def _run_info(name: str, run: Overview | Damaged) -> p.RunInfo:
         step=run.step,
         progress=min(1.0, run.progress),
         best=run.best[0] if run.best else None,
+        limit=None if (found := limit(run.columns)) is None else ": ".join(found),
         algorithm=run.run.config.run.algorithm,
         is_environment=run.run.config.game.spec.is_gymnasium,
         is_own=False,

@@ -126,6 +126,8 @@ class RunInfo(Part):
     """Share of the budget that is spent, 0 to 1."""
     best: float | None
     """The highest rating."""
+    limit: str | None
+    """What limited self-play in the last step."""
     algorithm: str
     is_environment: bool
     """Whether it learns an environment, which can be filmed."""

@@ -39,6 +39,21 @@ const CHARTS: Chart[] = [
     figures: some("selfplay.length"),
   },
   {
+    title: "Rewards foreseen",
+    hint: "mean error of a learned model, by steps ahead: falls, for near steps first",
+    figures: (known) => known.filter((name) => name.startsWith("model.reward.")),
+  },
+  {
+    title: "Values foreseen",
+    hint: "mean error by steps ahead: 0 is the error without the model",
+    figures: (known) => known.filter((name) => name.startsWith("model.value.")),
+  },
+  {
+    title: "Legal moves foreseen",
+    hint: "share of the policy on legal moves, by steps ahead: rises towards one",
+    figures: (known) => known.filter((name) => name.startsWith("model.legal.")),
+  },
+  {
     title: "Simulations per second",
     hint: "speed of self-play",
     figures: some("per_second.simulations"),
@@ -133,7 +148,7 @@ export class Charts {
 
 function label(name: string, manyNames: boolean, run: string, manyRuns: boolean): string {
   const short = name.replace(
-    /^(rating\.mistakes|share|loss|selfplay|per_second|rating)\.|^move /,
+    /^(rating\.mistakes|model\.[a-z]+|share|loss|selfplay|per_second|rating)\.|^move /,
     "",
   );
   if (!manyRuns) return short;

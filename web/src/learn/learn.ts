@@ -25,6 +25,7 @@ export class Learn {
   );
   private readonly charts = new Charts();
   private readonly games = el("div", { class: "gamelist" });
+  private readonly limits = el("ul", { class: "limits quiet" });
   private readonly replay: ReplayPane;
   private readonly opinion: OpinionPane;
   private readonly start: StartForm;
@@ -46,6 +47,7 @@ export class Learn {
         { class: "runs", aria: { label: "Runs" } },
         el("table", {}, el("thead", {}, el("tr", {}, ...heads)), this.list),
         this.empty,
+        this.limits,
         this.start.root,
         this.games,
         this.replay.root,
@@ -102,6 +104,10 @@ export class Learn {
     }
     for (const run of runs) if (run.state === "running") this.wake(run.name);
     this.list.replaceChildren(...runs.map((run) => this.row(run, trains)));
+    const limited = runs.filter((run) => run.limit && this.chosen.has(run.name));
+    this.limits.replaceChildren(
+      ...limited.map((run) => el("li", {}, `In ${run.name}, ${run.limit}.`)),
+    );
   }
 
   /** A run that has just begun is shown by itself. */
