@@ -8,6 +8,7 @@ import json
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("anywidget", reason="the extra `notebook` is not installed")
@@ -94,6 +95,25 @@ def test_a_view_of_hidden_cards_is_shown():
     result = sylvan.search(game.observe(game.to_play()), simulations=60)
     board = result.widget().messages[0]["board"]
     assert board["kind"] == "blob" and board["you"] == game.to_play()
+
+
+class Coin:
+    """A learned model: action 1 pays."""
+
+    def initial_inference(self, observations):
+        n = len(observations)
+        return np.zeros(n), np.zeros(n), np.zeros((n, 2)), np.zeros((n, 1))
+
+    def recurrent_inference(self, hidden, actions):
+        n = len(actions)
+        return np.zeros(n), actions == 1, np.zeros((n, 2)), hidden
+
+
+def test_a_search_over_a_learned_model_is_shown():
+    result = sylvan.LatentSearch(Coin(), simulations=20, discount=0.9).run(np.zeros(1))
+    position, search = result.widget().messages[:2]
+    assert search["moves"][0]["action"] == 1 == result.best
+    assert position["board"]["text"] == "LatentState"
 
 
 def test_a_game_is_played_without_a_server(monkeypatch):

@@ -123,10 +123,15 @@ class TreeView:
             waiting += [(number, (*path, edge.action)) for edge in node.edges if edge.N]
         return found
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def top(self) -> TreeView:
+        """A copy with the most visited nodes, and those that were read."""
         if self.is_current() and not self.is_copy:
             self._read_top()
-        return _copied, (self.game, self.best, dict(self._nodes))
+        return _copied(self.game, self.best, dict(self._nodes))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        copy = self.top()
+        return _copied, (copy.game, copy.best, copy._nodes)
 
     def _read_top(self) -> None:
         """Read the most visited nodes."""

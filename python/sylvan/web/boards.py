@@ -77,12 +77,18 @@ def board_of(state: Game, last: int | None = None) -> Board:
         return GridBoard(kind="grid", columns=3, rows=3, cells=cells, drop=False, last=last)
     picture = getattr(state, "_repr_svg_", None)
     svg = picture() if callable(picture) else None
-    return PictureBoard(kind="picture", svg=svg, text=str(state))
+    return PictureBoard(kind="picture", svg=svg, text=_text(state))
 
 
 def still(board: Board) -> Board:
     """A board that is only looked at: without its legal moves."""
     return board.model_copy(update={"moves": {}}) if isinstance(board, ChessBoard) else board
+
+
+def _text(state: Game) -> str:
+    """A state as text; its game's name if it has no text."""
+    plain = type(state).__str__ is object.__str__ and type(state).__repr__ is object.__repr__
+    return type(state).__name__ if plain else str(state)
 
 
 def _chess(state: Game) -> ChessBoard:

@@ -9,7 +9,6 @@ It needs the extra `notebook` (anywidget).
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from os import PathLike
@@ -106,7 +105,7 @@ class _Result(Widget):
     """Board, table and tree of a result."""
 
     def __init__(self, result: SearchResult) -> None:
-        tree = copy.deepcopy(result.tree)  # the thousand most visited nodes
+        tree = result.tree.top()
         facts = result.simulations, result.seconds, result.nodes, result.bytes, result.depth
         self._found = Found(tree, *facts, result.evaluator)
         self._line = Line(type(result.game).__name__.lower(), as_root(result.game))
