@@ -115,6 +115,8 @@ def test_exceptions_are_exact(name: str) -> None:
 def test_what_is_no_game_is_refused() -> None:
     with pytest.raises(ConfigError, match="The game is 3: give a name of OpenSpiel"):
         from_open_spiel(3)
+    with pytest.raises(IllegalAction, match="no seat 7: seats are 0 to 1"):
+        from_open_spiel("kuhn_poker").observe(7)  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

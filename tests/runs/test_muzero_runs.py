@@ -143,6 +143,8 @@ def test_an_agent_numbers_actions_as_the_environment_does(tmp_path):
     for agent in (sylvan.load(folder), sylvan.load(elsewhere)):
         assert agent.act(observation) == agent.plan(observation).best + 1
         assert agent.act(observation, [1]) == 1 and agent.act(observation, [2]) == 2
+        with pytest.raises(ConfigError, match="legal_actions has 0: the actions are 1 to 2"):
+            agent.act(observation, [0])
         environment.step(agent.act(observation))
     state = GameSpec("gym:test/Shifted-v0").first()
     assert agent.act(state) in state.legal_actions() and agent.act(state) == agent.plan(state).best
@@ -174,6 +176,9 @@ def test_an_agent_takes_a_mask(cartpole):
     assert agent.act(seen, action_mask=[0, 1]) == 1 and agent.act(seen, action_mask=[True, 0]) == 0
     with pytest.raises(ConfigError, match="action_mask"):
         agent.act(seen, [1], action_mask=[0, 1])
+    for mask in ([1], [1, 0, 0], [[1, 0]], 1):
+        with pytest.raises(ConfigError, match="one entry for each of the 2 actions"):
+            agent.act(seen, action_mask=mask)
 
 
 def test_a_run_with_parts_and_a_wrapper(tmp_path, monkeypatch):

@@ -179,11 +179,14 @@ class _HiddenInformation:
     """Mixin for games with hidden information: `observe` and `sample`."""
 
     observer: int | None = None
+    num_players: int
     spiel: Any
     _state: Any
 
     def observe(self, seat: int) -> Any:
         """Return a seat's view: a state drawn from its information set with a fixed seed."""
+        if not 0 <= seat < self.num_players:
+            raise IllegalAction(f"There is no seat {seat}: seats are 0 to {self.num_players - 1}.")
         view = self._resampled(seat, Rng(0))
         view.observer = seat
         return view

@@ -37,6 +37,7 @@ class Agent:
     :param see: converts an environment's observation to the model's input; default: `np.asarray`.
     :param frames: number of last observations that the model takes as one input.
     :param first_action: the environment's number of the model's action 0.
+    :param num_actions: how many actions there are; None: only the model knows.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Agent:
         see: Callable[[Any], NDArray[Any]] = np.asarray,
         frames: int = 1,
         first_action: int = 0,
+        num_actions: int | None = None,
     ) -> None:
         self.search = search
         self.first_action = first_action
+        self.num_actions = num_actions
         self._see = see
         self._frames: deque[NDArray[Any]] = deque(maxlen=frames)
 
@@ -87,23 +90,44 @@ class Agent:
 
         Its actions are the model's, which start at 0: the environment's minus `first_action`.
         """
-        if action_mask is not None:
-            if legal_actions is not None:
-                raise ConfigError("legal_actions and action_mask are the same: give one of them.")
-            codes = np.flatnonzero(np.asarray(action_mask))
-            first = 0 if isinstance(observation, Game) else self.first_action
-            legal_actions = [int(code) + first for code in codes]
+        is_state = isinstance(observation, Game)
+        codes = self._codes(legal_actions, action_mask, 0 if is_state else self.first_action)
         if isinstance(observation, Game):
-            game = observation
-            legal = list(game.legal_actions()) if legal_actions is None else legal_actions
-            return self.search.run(np.asarray(game.observation()), legal, seat=game.to_play())
+            legal = list(observation.legal_actions()) if codes is None else codes
+            seen = np.asarray(observation.observation())
+            return self.search.run(seen, legal, seat=observation.to_play())
         frame = self._see(observation)
         missing = (self._frames.maxlen or 1) - len(self._frames)
         self._frames.extend([frame] * max(1, missing))
         stacked = frame if self._frames.maxlen == 1 else np.concatenate(list(self._frames))
-        if legal_actions is not None:
-            legal_actions = [int(action) - self.first_action for action in legal_actions]
-        return self.search.run(stacked, legal_actions, seat=seat)
+        return self.search.run(stacked, codes, seat=seat)
+
+    def _codes(
+        self, legal_actions: Sequence[int] | None, action_mask: ArrayLike | None, first: int
+    ) -> list[int] | None:
+        """The model's codes of the actions to choose from; None: all.
+
+        :param first: the caller's number of code 0.
+        """
+        count = self.num_actions
+        if action_mask is not None:
+            if legal_actions is not None:
+                raise ConfigError("legal_actions and action_mask are the same: give one of them.")
+            mask = np.asarray(action_mask)
+            if mask.ndim != 1 or count not in (None, len(mask)):
+                raise ConfigError(
+                    f"action_mask has the shape {mask.shape}: give one entry for each of the "
+                    f"{'' if count is None else f'{count} '}actions."
+                )
+            return [int(code) for code in np.flatnonzero(mask)]
+        if legal_actions is None:
+            return None
+        for action in legal_actions:
+            if count is not None and not 0 <= int(action) - first < count:
+                raise ConfigError(
+                    f"legal_actions has {action}: the actions are {first} to {first + count - 1}."
+                )
+        return [int(action) - first for action in legal_actions]
 
 
 def load(
@@ -135,12 +159,14 @@ def load(
     model = load_model(run, which=which, device=device)
     spec = opened.config.game.spec
     if not spec.is_gymnasium:
-        return Agent(latent_search(model, spec.first(), config))
+        first = spec.first()
+        return Agent(latent_search(model, first, config), num_actions=first.num_actions)
     frames = int(spec.params.get("frame_stack", 1))
     header = read_header(opened.network(which))
     stacked, *rest = header.observation_shape
     see, first_action = _conversions(spec, (stacked // frames, *rest), header.first_action)
-    return Agent(LatentSearch(model, config, relative=True), see, frames, first_action)
+    search = LatentSearch(model, config, relative=True)
+    return Agent(search, see, frames, first_action, header.num_logits)
 
 
 def load_model(
