@@ -61,7 +61,7 @@ class Rules:
     silence: float = 10.0
     """Seconds after which a silent worker is forgotten."""
     attempts: int = 4
-    """Failures of one lease by its game after which the learner is told."""
+    """Failures of one lease by its game after which the learner gets the error."""
     longest_pause: float = 30.0
     """Maximum seconds without a lease after a failure."""
 
@@ -95,7 +95,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Orders:
-    """What a worker is told."""
+    """The answer to a worker's report."""
 
     leases: tuple[Lease, ...] = ()
     drop: tuple[str, ...] = ()

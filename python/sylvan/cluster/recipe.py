@@ -179,7 +179,7 @@ def recipe_of(
 
 
 def device_name(device: str) -> str:
-    """The kind of a device, by which equal machines are told."""
+    """The kind of a device: machines with equal kinds count as equal."""
     if device == "cpu":
         return "cpu"
     import torch

@@ -185,14 +185,14 @@ class LeasePlayer:
     def _begin(self, lease: Lease, load: Load) -> Actors:
         """Start to play a lease, or go on with it."""
         if lease.number not in self._begun:
-            place = lease.number % self._leased
-            while len(self._actors) <= place:
+            group = lease.number % self._leased
+            while len(self._actors) <= group:
                 self._actors.append(self._new_actors())
-            actors = self._actors[place]
+            actors = self._actors[group]
             evaluator = load(lease)
             if not self._tried:
                 self._try_out(evaluator)
-                actors = self._actors[place]
+                actors = self._actors[group]
             with as_game_errors(self.spec):
                 actors.begin(evaluator, lease.first, lease.count, lease.positions)
             self._begun[lease.number] = actors
