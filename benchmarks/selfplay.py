@@ -5,6 +5,8 @@ The figures include moves, records and new games.
 - *connect4_actors*, *chess_actors*: actors with an evaluator that answers at once, against the bare
   search of as many trees (`benchmarks/actors.py`): the limit of the host. `--games=1024` in
   progress, batches of `--rows=256`. Needs no GPU.
+- *cartpole_learned*, *connect4_learned*: steps and simulations per second with a learned model, by
+  the preset for a CPU, with an untrained network and one thread. Needs no GPU.
 - *connect4_cpu_share*: share of the wall time outside a 6x64 network on ONNX Runtime, on all cores
   of this machine.
 - *connect4_gpu* (6x64), *chess_gpu* (10x128): simulations per second on a GPU against the same
@@ -112,6 +114,49 @@ def on_gpu(game: str, size: str, quick: bool) -> list[Measurement]:
             found.append(Measurement(name, speed, "simulations/s", spread, *PEERS[game]))
             found += limits(game, evaluator, name, speed, measured[-1][1])
     return found
+
+
+def learned(game: str, quick: bool) -> list[Measurement]:
+    """Self-play with a learned model, by the preset for a CPU."""
+    from sylvan.muzero import ModelPlayer, MuZeroConfig, TorchModel, build_muzero
+    from sylvan.runs.config import TrainingConfig
+    from sylvan.runs.presets import preset_settings
+    from sylvan.selfplay.leases import Lease
+
+    config = TrainingConfig(**preset_settings(game, "cpu", "muzero")).resolved()
+    spec, size = config.game.spec, config.network.size
+    network = build_muzero(size, game=spec.first(), config=MuZeroConfig(), seed=1)
+    model = TorchModel(network, device="cpu", threads=1)
+    search = config.search.replace(threads=1)
+
+    def games(slots: int, count: int, first: int = 0) -> Any:
+        player = ModelPlayer(spec, config.selfplay.replace(games=slots), 1, search=search)
+        return player.play(Lease(1, 0, first, count), [], lambda _: model)
+
+    one, many = (checksum(games(slots, 4).games) for slots in (1, 4))
+    if one != many:
+        sys.exit(f"error: the games have checksums {one} and {many} with 1 and 4 slots.")
+    steps, simulations = [], []
+    for number in range(1 if quick else 5):
+        found = games(config.selfplay.games, config.selfplay.games, 1000 * number)
+        seconds = found.statistics.seconds
+        steps.append(len(found.games["actions"]) / seconds)
+        simulations.append(int(found.games["simulations"].sum()) / seconds)
+    return [
+        Measurement(f"{spec.short_name}, learned", median, unit, spread)
+        for unit, speeds in (("steps/s", steps), ("simulations/s", simulations))
+        for median, spread in [repeat(iter(speeds).__next__, len(speeds))]
+    ]
+
+
+def cartpole_learned(quick: bool) -> list[Measurement]:
+    """CartPole with a learned model."""
+    return learned("gym:CartPole-v1", quick)
+
+
+def connect4_learned(quick: bool) -> list[Measurement]:
+    """Connect Four with learned rules."""
+    return learned("connect4", quick)
 
 
 def actors_of(game: str, evaluator: Any, games: int, threads: int, simulations: int) -> Actors:
@@ -245,6 +290,8 @@ def actor_sizes() -> tuple[int, int]:
 BENCHMARKS: tuple[Benchmark, ...] = (
     connect4_actors,
     chess_actors,
+    cartpole_learned,
+    connect4_learned,
     connect4_cpu_share,
     connect4_gpu,
     chess_gpu,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 import time
 from typing import ClassVar
 
@@ -50,6 +52,15 @@ class Broken(Walk):
     def step(self, action):
         if self.steps == 1:
             raise RuntimeError("the wheel came off")
+        return super().step(action)
+
+
+class Exiting(Walk):
+    """Ends its process in the middle of an episode, unless it is the process of the tests."""
+
+    def step(self, action):
+        if self.steps == 3 and "pytest" not in sys.modules:
+            os._exit(3)
         return super().step(action)
 
 
@@ -166,6 +177,6 @@ class Filmed(Walk):
         return np.zeros((4, 5, 3), np.uint8)
 
 
-KINDS = (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless, Shifted)
+KINDS = (Filmed, Picture, Walk, Fickle, Exiting, Broken, Unready, Dead, Moody, Endless, Shifted)
 for kind in (*KINDS, Masked, Parted):
     gym.register(f"test/{kind.__name__}-v0", kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from sylvan._native import mix
 from sylvan.errors import ConfigError, EvaluationError, GameContractError
 from sylvan.games.naming import GameSpec
 from sylvan.muzero import ModelPlayer
+from sylvan.muzero.game_keeper import GameKeeper
+from sylvan.muzero.game_processes import GameProcesses
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
@@ -30,13 +34,16 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NIM = f"{EXAMPLES / 'nim.py'}:Nim"
 SEARCH = set(SearchConfig.model_fields)
 CARTPOLE = "gym:CartPole-v1"
+ELSEWHERE = "gym:tests.muzero.environments:test"
+"""Environments that other processes find too."""
 
 
 def player(name, seed=7, params=None, **settings):
     """Self-play with a model, with settings of search and self-play."""
     search = {name: settings.pop(name) for name in SEARCH & settings.keys() - {"temperature"}}
     search = SearchConfig(**{"simulations": 6, "noise": True, **search})
-    config = {"games": 6, "positions": 90, "temperature_plies": 4, "lag": 0, **settings}
+    usual = {"games": 6, "positions": 90, "temperature_plies": 4, "lag": 0, "processes": 0}
+    config = {**usual, **settings}
     parts = (GameSpec(name, params or {}), SelfPlayConfig(**config), seed, None, search)
     return SelfPlay(*parts, player=ModelPlayer(*parts), learned=True)
 
@@ -214,6 +221,87 @@ def test_games_do_not_depend_on_the_number_of_groups(name, monkeypatch):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("name", [CARTPOLE, NIM, f"{ELSEWHERE}/Fickle-v0"])
+def test_games_do_not_depend_on_the_number_of_processes(name):
+    model, settings = model_of(name), {"segment_plies": 7, "positions": 150}
+    found = []
+    for processes in (0, 1, 2):
+        played = player(name, processes=processes, **settings)
+        found.append([fields(record) for record in steps_of(played, model, 3)])
+        assert "Fickle" not in name or "were dropped" in played.notes[-1]
+        played.stop()
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_run_in_processes_resumes_bit_for_bit():
+    settings = {"segment_plies": 7, "processes": 2}
+    whole, model = player(CARTPOLE, **settings), model_of(CARTPOLE)
+    expected = [fields(record) for record in steps_of(whole, model, 3)]
+    state, found = None, []
+    for step in range(1, 4):
+        fresh = player(CARTPOLE, **settings)
+        if state is not None:
+            fresh.load_state_dict(state)
+        found += [fields(record) for record in play(fresh, model, step)]
+        state = fresh.state_dict()
+        fresh.stop()
+    whole.stop()
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "nap", "kind"),
+    [
+        (CARTPOLE, None, GameKeeper),
+        (f"{ELSEWHERE}/Walk-v0", 0.05, GameProcesses),
+        ("gym:test/Walk-v0", 0.05, GameKeeper),  # only this process has registered it
+    ],
+)
+def test_slow_environments_step_in_processes(name, nap, kind, monkeypatch):
+    monkeypatch.setattr("sylvan.muzero.model_player.SLOW", 0.02)
+    params = {} if nap is None else {"nap": nap}
+    played = player(name, params=params, processes=None)
+    assert type(played.player._keeper) is kind
+    played.stop()
+
+
+@pytest.mark.alone
+def test_ctrl_c_does_not_wait_for_slow_environments(monkeypatch):
+    """A step takes up to 20 seconds; the same step can then be played again."""
+    monkeypatch.setattr("sylvan.muzero.model_player.repeats", lambda *_: True)
+    played = player(f"{ELSEWHERE}/Walk-v0", params={"nap": 10.0}, processes=2)
+    timer = threading.Timer(3.0, _thread.interrupt_main)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        play(played, Hashed(2), 1)
+    assert time.monotonic() - began < 5
+    assert played.leases.planned[0].number == 1
+    played.stop()
+
+
+@pytest.mark.parametrize("how", ["killed", "exits"])
+def test_a_process_that_ends_is_reported_and_the_step_can_be_played_again(how):
+    name = f"{ELSEWHERE}/{'Walk' if how == 'killed' else 'Exiting'}-v0"
+    played, model = player(name, processes=1), Hashed(2)
+    if how == "killed":
+
+        def kill(_):
+            for worker in played.player._keeper._workers:
+                worker.process.kill()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sylvan.muzero.model_player.WATCH_INTERVAL", 0.0)
+            with pytest.raises(GameContractError, match=r"exit status -9.*processes=0"):
+                played.play(lambda _: model, 1, None, kill)
+        expected = play(player(name), model, 1)
+        assert list(map(fields, play(played, model, 1))) == list(map(fields, expected))
+    else:
+        with pytest.raises(GameContractError, match=r"exit status 3.*processes=0"):
+            play(played, model, 1)
+    played.stop()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_an_interrupted_run_resumes_bit_for_bit(name):
@@ -293,7 +381,8 @@ def test_a_truncated_episode_bootstraps_from_a_search(how):
     limit = 6 if how == "move limit" else None
     segment = 6 if how == "segment" else None
     spec, model = GameSpec(name, params), Hashed(2)
-    played = player(name, params=params, max_plies=limit, segment_plies=segment, noise=False)
+    settings = {"max_plies": limit, "segment_plies": segment, "positions": 400}
+    played = player(name, params=params, noise=False, **settings)
     records = play(played, model, 1)
     assert len(records) > 10
     for record in records:

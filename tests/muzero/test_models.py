@@ -10,7 +10,7 @@ import torch
 from sylvan import LatentSearch
 from sylvan.errors import EvaluationError, NetworkError
 from sylvan.games import Chess, ConnectFour, TicTacToe
-from sylvan.muzero import OnnxModel, TorchModel, build_muzero, export_muzero
+from sylvan.muzero import MuZeroConfig, OnnxModel, TorchModel, build_muzero, export_muzero
 from sylvan.muzero.device_model import DeviceModel
 from sylvan.muzero.model import EagerModel, SwappedModel
 from sylvan.networks import build_network
@@ -81,6 +81,24 @@ def test_all_models_agree_with_the_network(models):
             theirs = model.recurrent_inference(theirs.hidden, step)
     value = np.asarray(mine.value)
     assert value.std() > 1e-4  # so that the comparison is meaningful
+
+
+@pytest.mark.parametrize("kind", ["categorical", "scalar"])
+def test_a_row_has_the_same_bits_in_any_batch(kind):
+    """So games do not depend on how many are played at once."""
+    game, rng = GAMES["mlp"][1](), np.random.default_rng(3)
+    config = MuZeroConfig(value_kind=kind, reward_kind=kind)
+    model = TorchModel(build_muzero("mlp1x32", game=game, config=config, seed=1), "cpu", threads=1)
+    shape = model.header.observation_shape
+    whole = model.initial_inference(rng.normal(size=(64, *shape)).astype(np.float32))
+    actions = rng.integers(0, game.num_actions, 64)
+    expected = model.recurrent_inference(whole.hidden, actions)
+    for size in (1, 2, 3, 5, 8):
+        for first in range(0, 64, size):
+            rows = slice(first, first + size)
+            found = model.recurrent_inference(whole.hidden[rows], actions[rows])
+            for name, one, other in zip(found._fields, found, expected, strict=True):
+                np.testing.assert_array_equal(one, other[rows], err_msg=name)
 
 
 def test_searches_make_the_same_visits(models):

@@ -12,6 +12,8 @@
 | `turns` | whose turn it is, and which games fit a model |
 | `starts` | how games start: with random moves, at a position, where an episode was cut |
 | `game_keeper` | Python games and environments: begin, move, show |
+| `game_worker` | a process that steps such games |
+| `game_processes` | such games in several processes |
 | `game_slots` | N real games that are played in parallel |
 | `resignation` | resignation in parallel games |
 | `ply_log` | the plies of a lease's games as columns |

@@ -27,7 +27,7 @@ from sylvan.muzero.game_slots import GameSlots, Views
 from sylvan.muzero.lease_book import LeaseBook
 from sylvan.muzero.resignation import Resignation
 from sylvan.muzero.search import latent_search
-from sylvan.muzero.starts import checksum
+from sylvan.muzero.starts import Order, checksum
 from sylvan.muzero.turns import CUT, FAILED, need_turns
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.outcomes import OVER, Outcomes, Transitions
@@ -232,15 +232,18 @@ class GameGroup:
     def _fill(self, empty: list[int]) -> None:
         """Begin games in empty slots; drop those that raise an error."""
         self._game[empty] = EMPTY
-        while empty and (orders := self.book.orders(empty)):
+        again: dict[int, Order] = {}
+        while orders := again | self.book.orders([slot for slot in empty if slot not in again]):
             openings = self.slots.begin(orders)
-            empty = []
+            empty, again = [], {}
             for slot, order in orders.items():
                 opening = openings[slot]
                 if isinstance(opening, Exception):
                     self.book.drop(order.game, opening)
                     self.slots.end(slot, failed=True)
                     empty.append(slot)
+                    if order.before is not None:
+                        again[slot] = self.book.instead(order)
                     continue
                 self._game[slot], self._seed[slot] = order.game, order.seed
                 self._begun[slot] = self._ply[slot] = len(order.before or opening.actions)

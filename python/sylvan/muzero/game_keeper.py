@@ -81,6 +81,13 @@ class GameKeeper:
         self._idle: list[Game] = []
         """Games that are over, whose environments can be used again."""
 
+    def ready(self) -> bool:
+        """Whether the game exists here.
+
+        :raises ConfigError: it does not, such as an environment that another process registered.
+        """
+        return bool(self.starts.spec.first().num_players)
+
     def begin(self, slot: int, order: Order) -> tuple[Opening, Shown] | Exception:
         """Begin a game in a slot, or give the error that it raised."""
         try:

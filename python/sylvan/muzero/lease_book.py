@@ -54,6 +54,14 @@ class LeaseBook:
                 before, seen = going_on.actions, going_on.seen
                 yield Order(game, episode, seed, before=before, seen=seen)
 
+    def instead(self, order: Order) -> Order:
+        """A new episode in place of one that cannot be continued."""
+        games = self.log.games
+        episode = int(games["numbers"][order.game])
+        games["begins"][order.game], games["episodes"][order.game] = 0, episode
+        games["seeds"][order.game] = seed = mix(self._seed, episode)
+        return Order(order.game, episode, seed)
+
     def end(self, game: int, ending: str, returns: NDArray[np.float32], score: float) -> None:
         """Note the end of a game, or of its part in this lease."""
         games = self.log.games

@@ -19,22 +19,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
-from sylvan._native import mix
+from sylvan._native import Rng, mix
 from sylvan.errors import ConfigError
+from sylvan.evaluators.splitting import processors
 from sylvan.games.encoding import Encoding
 from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.game_group import GameGroup
 from sylvan.muzero.game_keeper import GameKeeper
+from sylvan.muzero.game_processes import GameProcesses
 from sylvan.muzero.game_slots import GameSlots, Keeps, NativeGameSlots, PythonGameSlots
 from sylvan.muzero.lease_book import LeaseBook
 from sylvan.muzero.starts import Starts
 from sylvan.muzero.turns import try_out
 from sylvan.planning import LatentModel, SearchConfig
+from sylvan.selfplay.actors import PATIENCE
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.ending import check_resignation
 from sylvan.selfplay.faults import as_game_errors, is_out_of_memory
@@ -46,6 +49,12 @@ __all__ = ["ConcurrentModel", "ModelPlayer"]
 
 LEAST_GROUP = 64
 """Minimum number of games per group: smaller batches take a device as long."""
+
+SLOW = 1e-3
+"""Seconds of a step from which on games step in other processes."""
+
+TIMED_STEPS = 16
+"""Number of steps to time."""
 
 TRIED = 8
 """Number of seeds to try if an environment does not start."""
@@ -112,8 +121,8 @@ class ModelPlayer:
         check_resignation(config, self._first)
         self._keeper: Keeps | None = None
         if not spec.is_native:
-            self._keeper = GameKeeper(spec, config, encoding)
             self._check(seed)
+            self._keeper = self._new_keeper(encoding, seed)
         self._groups: list[GameGroup] = []
 
     def _check(self, seed: int) -> None:
@@ -136,6 +145,27 @@ class ModelPlayer:
             with suppress(Exception):
                 return repeats(self.spec.episode(tried), self.spec.episode(tried))
         return True
+
+    def _new_keeper(self, encoding: Encoding | None, seed: int) -> Keeps:
+        """What makes the moves: here, or in other processes if they are slow."""
+        parts, count = (self.spec, self.config, encoding), self.config.processes
+        if count is None and self._step_takes(seed) > SLOW:
+            apart = GameProcesses(*parts, count=processors())
+            if apart.ready():
+                return apart
+        return GameProcesses(*parts, count=count) if count else GameKeeper(*parts)
+
+    def _step_takes(self, seed: int) -> float:
+        """Median seconds of a step of some random moves; 0 if the game fails."""
+        rng, seconds = Rng(seed), list[float]()
+        with suppress(Exception):
+            state = self._starts.first(seed)
+            while len(seconds) < TIMED_STEPS and not state.is_terminal():
+                legal = state.legal_actions()
+                began = time.perf_counter()
+                state.apply(int(legal[rng.below(len(legal))]))
+                seconds.append(time.perf_counter() - began)
+        return sorted(seconds)[len(seconds) // 2] if seconds else 0.0
 
     def play(
         self,
@@ -195,7 +225,7 @@ class ModelPlayer:
         try:
             with as_game_errors(self.spec):
                 self._groups = self._new_groups(book, lease, model)
-            take_turns(self._groups, moved)
+            take_turns(self._groups, moved, self._give_up)
         except BaseException:
             self.stop()
             raise
@@ -211,7 +241,8 @@ class ModelPlayer:
         """Groups with the first games of a lease."""
         slots = min(self.slots, lease.count)
         together = isinstance(model, ConcurrentModel) and model.concurrent
-        number = 2 if together and slots >= 2 * LEAST_GROUP else 1
+        apart = isinstance(self._keeper, GameProcesses)
+        number = 2 if (together and slots >= 2 * LEAST_GROUP) or (apart and slots > 1) else 1
         sizes = [slots // number + (group < slots % number) for group in range(number)]
         memory = self.search.bytes
         search = self.search.replace(bytes=None if memory is None else max(65536, memory // number))
@@ -237,6 +268,13 @@ class ModelPlayer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Accept any state."""
 
+    def _give_up(self) -> None:
+        """End what other threads and processes do now, without waiting for a slow step."""
+        for group in self._groups:
+            group.stop()
+        if isinstance(self._keeper, GameProcesses):
+            self._keeper.stop()
+
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""
         self._groups = []
@@ -244,8 +282,14 @@ class ModelPlayer:
             self._keeper.stop()
 
 
-def take_turns(groups: list[GameGroup], moved: Callable[[], None]) -> None:
-    """Play all games of some groups to their ends."""
+def take_turns(
+    groups: list[GameGroup], moved: Callable[[], None], give_up: Callable[[], None]
+) -> None:
+    """Play all games of some groups to their ends.
+
+    :param moved: called after each round.
+    :param give_up: called if an exception ends the games, from another thread than theirs.
+    """
     if len(groups) == 1:
         while not groups[0].is_over:
             groups[0].plan_and_step()
@@ -261,12 +305,14 @@ def take_turns(groups: list[GameGroup], moved: Callable[[], None]) -> None:
                 for number, group in enumerate(groups):
                     if number not in waiting:
                         continue
-                    waiting.pop(number).result()
+                    round_ = waiting.pop(number)
+                    while not round_.done():
+                        wait([round_], PATIENCE)
+                    round_.result()
                     group.settle()
                     moved()
                     if not group.is_over:
                         waiting[number] = pool.submit(group.plan_and_step)
-        except BaseException:  # also Ctrl-C: do not wait for the searches of the others
-            for group in groups:
-                group.stop()
+        except BaseException:  # also Ctrl-C
+            give_up()
             raise

@@ -122,11 +122,11 @@ class PlyLog:
         order = order[over[which[order]]]
         plies = {name: _joined(column)[order] for name, column in self._plies.items() if column}
         if not plies:
-            plies = {name: np.zeros(0, np.float32) for name in PLIES}
+            plies = {name: np.zeros(0, np.int64) for name in PLIES}
         counts = _joined(self._plies["counts"]) if self._plies["counts"] else np.zeros(0, np.int32)
         edges = _ranges(counts, order)
         policy = {
-            name: _joined(column)[edges] if column else np.zeros(0, np.float32)
+            name: _joined(column)[edges] if column else np.zeros(0, np.int64)
             for name, column in self._edges.items()
         }
         seen = self._observations()[order] if self.observed else np.zeros(0, np.float32)

@@ -97,7 +97,8 @@ class Categorical(nn.Module):
     def decode(self, outputs: torch.Tensor) -> torch.Tensor:
         """Numbers `[..., S]` from logits `[..., S * size]`."""
         logits = self._split(outputs)
-        mean = (torch.softmax(logits, dim=-1) * self.bins.float()).sum(dim=-1)
+        # A product, not a sum: ONNX Runtime adds a row in an order that depends on its address.
+        mean = torch.softmax(logits, dim=-1) @ self.bins.float()
         return unsqueezed(mean) if self.squeeze else mean
 
     def encode(self, numbers: torch.Tensor) -> torch.Tensor:

@@ -198,7 +198,7 @@ class _Fitting:
         limit = min(most, own or most)
         if spec.is_gymnasium:
             return float(limit) if own else min(limit, 2 * episode_length(spec, limit))
-        length = random_length(lambda _: spec.first(), config.run.seed, limit)
+        length = random_length(spec.first(), config.run.seed, limit)
         return max(1.0, min(limit, LONGER * length))
 
     def _left(self) -> float:

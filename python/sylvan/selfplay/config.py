@@ -42,6 +42,12 @@ class SelfPlayConfig(Section):
         "episode, and a later step continues it, so that long episodes do not delay learning; "
         "none: whole episodes",
     )
+    processes: Annotated[int, Field(ge=0, le=1024)] | None = Field(
+        None,
+        description="with a learned model: processes in which environments and Python games step; "
+        "0: in the run's own process; none: one per core if a step takes more than 1 ms, else 0. "
+        "The games are the same for any number",
+    )
     reuse: bool = Field(
         True, description="keep the subtree of the played move, which deepens searches at no cost"
     )

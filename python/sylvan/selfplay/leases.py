@@ -173,16 +173,12 @@ def _episodes(state: dict[str, Any]) -> Iterator[Unfinished]:
         yield Unfinished(number, own.tolist(), seen)
 
 
-def random_length(begin: Callable[[int], Game], seed: int, most: int | None) -> float:
-    """Mean choices of some random games, of at most `most` plies; those that raise do not count.
-
-    :param begin: gives the first state of the game with a seed.
-    """
+def random_length(first: Game, seed: int, most: int | None) -> float:
+    """Mean choices of some random games, of at most `most` plies; those that raise do not count."""
     lengths = []
     for number in range(GUESSES):
         with suppress(Exception):  # self-play drops such games and reports them
-            drawn = mix(seed, number)
-            lengths.append(_random_game(begin(drawn), Rng(drawn), most))
+            lengths.append(_random_game(first.clone(), Rng(mix(seed, number)), most))
     return float(np.mean(lengths)) if lengths else 1.0
 
 

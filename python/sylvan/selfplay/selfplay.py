@@ -16,7 +16,6 @@ import numpy as np
 
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
-from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
@@ -30,6 +29,10 @@ from sylvan.selfplay.leases import Lease, Leases, cut_episodes, random_length
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
+
+
+LONG = 64
+"""Plies of a long episode, where `segment_plies` does not say."""
 
 
 class SelfPlay:
@@ -121,13 +124,10 @@ class SelfPlay:
 
     def _guess(self) -> float:
         """Estimated positions of a game, or of the part of it that a lease plays."""
+        if self.spec.is_gymnasium:  # it may be slow: do not play it
+            return (self._segment or LONG) / 2
         limits = [each for each in (self.config.max_plies, self._segment) if each is not None]
-        most = min(limits, default=None)
-        return random_length(self._begin, self.seed, most)
-
-    def _begin(self, seed: int) -> Game:
-        """The first state of the game with this seed."""
-        return self.spec.episode(seed) if self.spec.is_gymnasium else self.first.clone()
+        return random_length(self.first, self.seed, min(limits, default=None))
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""
