@@ -101,12 +101,26 @@ class War:
                 continue
             pid, node, lease, status = frozen
             try:
-                self._strike(kind, pid, node, status)
-                self.killed.append((kind, lease))
+                struck = self._strike(kind, pid, node, status)
             finally:
                 _signal(pid, signal.SIGCONT)
+            if not struck:  # the status is older than the victim
+                time.sleep(0.2)
+                continue
+            self.killed.append((kind, lease))
+            if kind == "worker":
+                self.recovery.append(self._recovered(lease))
             return True
         return False
+
+    def _recovered(self, lease: str) -> float:
+        """Seconds until a lease is done: its shard is there, or the learner needs it no more."""
+        began = time.monotonic()
+        shard = self.folder / "cluster" / "leases" / f"{lease}.shard"
+        while not shard.exists() and self.status().get("step", 0) <= int(lease[:7]):
+            assert time.monotonic() - began < 60, f"{lease} is not played again"
+            time.sleep(0.02)
+        return time.monotonic() - began
 
     def _freeze(self) -> tuple[int, str, str, dict[str, Any]] | None:
         """Freeze a worker that plays: process, node and lease; None: none plays."""
@@ -128,9 +142,9 @@ class War:
         _signal(worker["pid"], signal.SIGCONT)
         return None
 
-    def _strike(self, kind: str, worker: int, node: str, status: dict[str, Any]) -> None:
+    def _strike(self, kind: str, worker: int, node: str, status: dict[str, Any]) -> bool:
         if kind == "worker":
-            assert _signal(worker, signal.SIGKILL)
+            return _signal(worker, signal.SIGKILL)
         elif kind == "node":
             own = node.split()[1]
             (victim,) = [each for each in self.cluster.worker_nodes if each.node_id[:8] == own]
@@ -141,7 +155,8 @@ class War:
             self.driver.wait()
             self.driver = self._start()
         else:
-            assert _signal(status[kind], signal.SIGKILL), f"there is no {kind}"
+            return _signal(status[kind], signal.SIGKILL)
+        return True
 
     def wait(self, patience: float) -> None:
         """Wait until the run is over."""
@@ -155,9 +170,12 @@ class War:
 
 
 def _signal(pid: int, number: int) -> bool:
+    """Send a signal to a process of Ray; False: there is none with this number any more."""
     try:
+        if not Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::"):
+            return False
         os.kill(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError):
         return False
     return True
 

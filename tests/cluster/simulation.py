@@ -12,6 +12,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 from sylvan.cluster.coordinator import Coordinator, Orders, Report, Rules
@@ -27,7 +28,7 @@ class Fleet:
 
     workers: int = 1000
     seconds: float = 20.0
-    """Mean time of a lease."""
+    """Median time from one lease of a worker to the next."""
     spread: float = 0.3
     """Standard deviation of its logarithm, between workers and between leases."""
     stragglers: float = 0.01
@@ -37,8 +38,8 @@ class Fleet:
     restart: float = 15.0
     lost: float = 0.001
     """Share of answers that never arrive."""
-    learning: float = 5.0
-    """Seconds that a step of the learner takes."""
+    learning: float = 35.0
+    """Seconds that a step of the learner takes; the mean of a lease is 26 s, with stragglers."""
     parts: int = 500
     """Leases of a step."""
     lag: int = 8
@@ -71,7 +72,7 @@ class _Machine:
     """Changes when it crashes, which outdates its events."""
     queue: list[Lease] = field(default_factory=list)
     finished: list[Done] = field(default_factory=list)
-    busy_until: float = 0.0
+    playing: Lease | None = None
 
 
 def simulate(fleet: Fleet, steps: int, rules: Rules | None = None) -> Outcome:
@@ -98,10 +99,9 @@ class _Simulation:
     def run(self, steps: int) -> Outcome:
         self.steps = steps
         self._begin_step(1)
-        for number in range(self.fleet.workers):
+        for _ in range(self.fleet.workers):
             machine = _Machine("", self.rng.lognormvariate(0.0, self.fleet.spread))
-            self.at(self.rng.uniform(0, 2), lambda m=machine: self._start(m))
-            del number
+            self.at(self.rng.uniform(0, 2), partial(self._start, machine))
         while self.outcome.steps < steps:
             self.now, _, event = heapq.heappop(self._events)
             event()
@@ -147,7 +147,7 @@ class _Simulation:
 
     def _start(self, machine: _Machine) -> None:
         machine.name = f"worker-{next(self._incarnations)}"
-        machine.queue, machine.finished, machine.busy_until = [], [], self.now
+        machine.queue, machine.finished, machine.playing = [], [], None
         facts = WorkerFacts(machine.name, "node", 0, "1/1", {})
         self.coordinator.join(facts)
         self.coordinator.prove(machine.name, b"answers")
@@ -179,22 +179,26 @@ class _Simulation:
             self._start(machine)
             return
         machine.queue = [lease for lease in machine.queue if lease.name not in orders.drop]
-        for lease in orders.leases:
-            machine.queue.append(lease)
-            self._play(machine, lease, alive)
+        machine.queue += orders.leases
+        self._play_next(machine)
         self.at(self.now + orders.pause, lambda: self._exchange(machine, alive))
 
-    def _play(self, machine: _Machine, lease: Lease, alive: int) -> None:
-        seconds = self.fleet.seconds / 2 * machine.speed
+    def _play_next(self, machine: _Machine) -> None:
+        """Play the first lease of the queue, unless it is being played."""
+        if machine.playing in machine.queue or not machine.queue:
+            return
+        lease, alive = machine.queue[0], machine.alive
+        machine.playing = lease
+        seconds = self.fleet.seconds * machine.speed
         seconds *= self.rng.lognormvariate(0.0, self.fleet.spread)
         if self.rng.random() < self.fleet.stragglers:
             seconds *= 20
-        machine.busy_until = max(machine.busy_until, self.now) + seconds
-        self.at(machine.busy_until, lambda: self._played(machine, lease, alive, seconds))
+        self.at(self.now + seconds, lambda: self._played(machine, lease, alive, seconds))
 
     def _played(self, machine: _Machine, lease: Lease, alive: int, seconds: float) -> None:
-        if machine.alive != alive or lease not in machine.queue:
+        if machine.alive != alive or machine.playing is not lease or lease not in machine.queue:
             return
         machine.queue.remove(lease)
         checksum = content_hash(lease.name.encode())
         machine.finished.append(Done(lease.name, machine.name, checksum, 100, seconds, 8, 80, 800))
+        self._play_next(machine)

@@ -140,6 +140,24 @@ def test_a_late_lease_goes_to_another_worker(coordinator, clock):
     assert coordinator.exchange("a", Report((slow.name,), 0)).drop == (slow.name,)
 
 
+def test_a_late_lease_whose_second_worker_dies_goes_to_a_third(clock):
+    coordinator = started(clock, workers="abc")
+    *quick, slow = leases(5)
+    coordinator.submit([slow], 1)
+    assert ask(coordinator, "a") == [slow]
+    coordinator.submit(quick, 1)
+    for lease in quick:
+        assert ask(coordinator, "b") == [lease]
+        clock.now += 1.0
+        ask(coordinator, "c", free=0)
+        finish(coordinator, "b", lease)
+    clock.now += 3.5
+    assert ask(coordinator, "a", slow) == []
+    assert ask(coordinator, "b") == [slow]
+    coordinator.forget("b")
+    assert ask(coordinator, "c") == [slow]
+
+
 def test_games_do_not_run_ahead(clock):
     coordinator = started(clock, replace(RULES, ahead=1))
     near, far = leases(1, step=2)[0], leases(1, step=3)[0]

@@ -14,12 +14,13 @@ import pytest
 import sylvan.cluster.worker as worker_module
 from sylvan.cluster.address import ClusterOptions
 from sylvan.cluster.coordinator import Coordinator, Rules
-from sylvan.cluster.driver import connected
+from sylvan.cluster.driver import connected, train_on_cluster
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.run_files import ClusterFiles, finished_in
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError
 from tests.cluster.threads import RULES, Games, Threads
+from tests.runs.killing import tiny_learned
 
 STEPS = 3
 
@@ -286,6 +287,12 @@ def test_a_damaged_copy_is_fetched_again(tmp_path):
     (tmp_path / name).unlink()
     with pytest.raises(DamagedShard, match="damaged"):
         cache.blob(name, storage.blob)
+
+
+def test_a_learned_model_cannot_play_on_a_cluster_yet(tmp_path):
+    with pytest.raises(ClusterError, match="'muzero'"):
+        train_on_cluster(tiny_learned(1), tmp_path / "run", ClusterOptions("local", 1))
+    assert not (tmp_path / "run").exists()
 
 
 def test_no_cluster_is_one_sentence(monkeypatch):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
+import time
 import warnings
-from pathlib import Path
 
 import pytest
 
 from sylvan.runs.loop import train
-from tests.cluster.killing import ENVIRONMENT, HEALTH, NODE, War, config
+from tests.cluster.killing import ENVIRONMENT, HEALTH, KINDS, NODE, War, config
 from tests.runs.killing import outcome_of
 
 # Ray leaves sockets and files to the end of the process.
@@ -42,20 +42,37 @@ def cluster():
                 gc.collect()
 
 
-def compared(cluster, folder: Path, steps: int, kinds: list[str], patience: float) -> War:
-    """Make a run in peace and one with kills; they are equal."""
-    war = War(cluster, folder / "war", steps)
-    train(config(steps), folder / "peace")
-    for kind in kinds:
-        assert war.kill(kind), f"the run was over before the {kind} was killed: {war.killed}"
-    war.wait(patience)
-    one, two = outcome_of(folder / "peace", steps), outcome_of(folder / "war", steps)
-    assert [name for name in one.keys() | two.keys() if one.get(name) != two.get(name)] == []
-    assert [kind for kind, _ in war.killed] == kinds
-    return war
+def differing(war: War) -> list[str]:
+    """The files and states that differ from those of the run on one machine."""
+    one = outcome_of(war.folder.with_name("peace"), war.steps)
+    two = outcome_of(war.folder, war.steps)
+    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
 
 
 @pytest.mark.slow
 def test_a_run_with_three_deaths_is_the_run_without(cluster, tmp_path):
-    war = compared(cluster, tmp_path, 4, ["worker", "coordinator", "learner"], 120)
+    war = War(cluster, tmp_path / "war", steps=4)
+    train(config(war.steps), tmp_path / "peace")  # while the processes of the other one start
+    for kind in ("worker", "coordinator", "learner"):
+        assert war.kill(kind), f"the run was over too early: {war.killed}"
+    war.wait(120)
+    assert differing(war) == []
     assert war.leases() >= 20
+    assert max(war.recovery) < 30
+
+
+@pytest.mark.soak
+def test_a_run_with_twenty_deaths_is_the_run_without(cluster, tmp_path):
+    war = War(cluster, tmp_path / "war", steps=60, seed=1)
+    kinds = [kind for kind in KINDS for _ in range(4)]
+    war.draw.shuffle(kinds)
+    for number, kind in enumerate(kinds):
+        time.sleep(war.draw.uniform(0, 6))
+        assert war.kill(kind), f"the run was over too early: {war.killed}"
+        print(f"{number + 1}: {kind}, step {war.status().get('step')}", flush=True)
+    war.wait(1200)
+    train(config(war.steps), tmp_path / "peace")
+    assert differing(war) == []
+    assert [kind for kind, _ in war.killed] == kinds and war.leases() >= 50
+    print(f"seconds until a killed worker's lease was done: {sorted(war.recovery)}")
+    assert max(war.recovery) < 30

@@ -58,6 +58,8 @@ class Rules:
     """A lease is late after this multiple of the median duration ..."""
     late_after: float = 5.0
     """... but not before so many seconds."""
+    holders: int = 4
+    """Workers that play the same late lease at most: the second one may be slow too."""
     silence: float = 10.0
     """Seconds after which a silent worker is forgotten."""
     attempts: int = 4
@@ -127,6 +129,8 @@ class _Entry:
     """Why no worker can play it."""
     queued: bool = False
     """Whether it is in the queue."""
+    late: bool = False
+    """Whether a worker took so long that another one got it too."""
 
 
 @dataclass
@@ -321,7 +325,7 @@ class Coordinator:
             entry = self._entries.get(held)
             if entry is not None:
                 entry.holders.pop(name, None)
-                self._enqueue_if_idle(entry)
+                self._enqueue_if_needed(entry)
 
     # --- status -------------------------------------------------------------------------------
 
@@ -391,8 +395,10 @@ class Coordinator:
         lease = entry.lease
         heapq.heappush(self._queue, (lease.step, lease.first, lease.name))
 
-    def _enqueue_if_idle(self, entry: _Entry) -> None:
-        if entry.done is None and not entry.holders and not entry.queued and not entry.broken:
+    def _enqueue_if_needed(self, entry: _Entry) -> None:
+        """Hand a lease out again that has lost a worker: its last, or one that was to help."""
+        needed = not entry.holders or entry.late
+        if entry.done is None and needed and not entry.queued and not entry.broken:
             self._enqueue(entry)
 
     def _reconcile(self, name: str, worker: _Worker, report: Report, now: float) -> tuple[str, ...]:
@@ -412,7 +418,7 @@ class Coordinator:
             if entry is not None and entry.done is None and name in entry.holders:
                 del entry.holders[name]
                 self.counts["lost"] += 1
-                self._enqueue_if_idle(entry)
+                self._enqueue_if_needed(entry)
         for each in held & worker.held:
             entry = self._entries.get(each)
             if entry is None or entry.done is not None:
@@ -440,8 +446,9 @@ class Coordinator:
             if now - since < limit:
                 break
             heapq.heappop(self._under_way)
-            if len(entry.holders) < 2 and not entry.queued:
+            if len(entry.holders) < self.rules.holders and not entry.queued:
                 self.counts["late"] += 1
+                entry.late = True
                 self._enqueue(entry)
 
     def _pause(self) -> float:
@@ -501,7 +508,7 @@ class Coordinator:
         entry.failures += failed.by_game
         if entry.failures >= self.rules.attempts:
             entry.broken = failed.reason
-        self._enqueue_if_idle(entry)
+        self._enqueue_if_needed(entry)
 
     def _refuse(self, name: str, reason: str) -> Admission:
         self.counts["refused"] += 1

@@ -46,6 +46,9 @@ messages."""
 INTERVAL = 0.2
 """Seconds between two looks at the processes."""
 
+RESTART_PAUSE = 0.5
+"""Seconds before a dead worker is called again; calls fail at once while Ray restarts it."""
+
 REFUSED_PAUSE = 60.0
 """Seconds before a refused worker tries again."""
 
@@ -69,6 +72,11 @@ def train_on_cluster(
 
     :raises ClusterError: the cluster cannot be reached, or another coordinator trains the run.
     """
+    if config.run.algorithm != "alphazero":
+        raise ClusterError(
+            f"run.algorithm is {config.run.algorithm!r}, and workers of a cluster play only with "
+            "the game's rules so far: train this run without --cluster."
+        )
     path = Path(folder).resolve()
     watch = watch or Watcher()
     arguments: dict[str, Any] = {"config": config.resolved(), "fitted": fitted}
@@ -204,7 +212,7 @@ class _Processes:
         self._running: dict[Any, int] = {}
         """The calls of workers that are under way, and their numbers."""
         self._paused: dict[int, float] = {}
-        """When a refused worker may try again."""
+        """When a worker that ended is started again."""
         for number in range(self.workers):
             self._start_worker(number)
 
@@ -246,6 +254,7 @@ class _Processes:
                     if failures > RESTARTS:
                         raise
                     log.warning("the learner died: it is restarted")
+                    time.sleep(RESTART_PAUSE)
                     training = self.learner.train.remote(arguments, self.workers, self._exact)
                     continue
                 self._show_events()
@@ -314,20 +323,19 @@ class _Processes:
         self._running[self._actors[number].run.remote(options)] = number
 
     def _worker_ended(self, reference: Any) -> None:
-        number = self._running.pop(reference)
+        number, pause = self._running.pop(reference), RESTART_PAUSE
         self.coordinator.forget.remote(self._name(number))
         try:
             self._result(reference)
             self._ray.kill(self._actors[number], no_restart=False)
         except Refused as error:
             self._watch.message(str(error))
-            self._paused[number] = time.monotonic() + REFUSED_PAUSE
-            return
+            pause = REFUSED_PAUSE
         except self._ray.exceptions.RayActorError:
             log.warning("worker %d died: it is restarted", number)
         except Exception as error:
             self._watch.message(f"Worker {number} failed ({error}): it is started again.")
-        self._start_worker(number)
+        self._paused[number] = time.monotonic() + pause
 
     def _resume_paused(self) -> None:
         for number, moment in list(self._paused.items()):
