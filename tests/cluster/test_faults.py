@@ -117,6 +117,21 @@ def test_storage_that_disappears_and_comes_back(games, expected, tmp_path):
         assert first + games.play(STEPS, player)[1:] == expected
 
 
+def test_the_learner_waits_for_its_storage(games, expected, tmp_path):
+    """Nothing can be written while the leases of a step are prepared."""
+    with Threads(tmp_path) as cluster:
+        player = cluster.player(games.run)
+        put, failures = cluster.storage.put_blob, iter(range(2))
+
+        def failing(data):
+            if next(failures, None) is not None:
+                raise OSError(errno.EIO, "Input/output error")
+            return put(data)
+
+        cluster.storage.put_blob = failing
+        assert games.play(2, player) == expected[:2]
+
+
 def test_a_network_split_heals(games, expected, tmp_path):
     """A worker that nobody hears is forgotten; later it joins again."""
     rules = Rules(silence=0.6, late_after=0.5)

@@ -17,6 +17,7 @@ removed when the next step begins: then a checkpoint has the games in its replay
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import time
@@ -53,6 +54,12 @@ it. Their network is older by `selfplay.lag`, and one, than that."""
 
 PATIENCE = 0.05
 """Seconds between two questions to the coordinator."""
+
+STORAGE_PATIENCE = 600.0
+"""Seconds in which a storage that disappeared may come back."""
+
+RETRY = 0.5
+"""Seconds between two attempts to use the storage."""
 
 PARTS = 2
 """Parts of a step for each worker, if games are many: each worker plays two at once."""
@@ -118,11 +125,7 @@ class ClusterPlayer:
     ) -> PlayedLease:
         """Play a lease to its end on the workers, and begin the following ones."""
         began = time.perf_counter()
-        for each in (lease, *following):
-            if each.number not in self._parts:
-                self._parts[each.number] = self._cut(each, load(each))
-                log.info("step %d has %d leases", each.number, len(self._parts[each.number]))
-        self._tidy(lease.number)
+        self._patiently(lambda: self._prepare(lease, following, load))
         self._submit(lease.number)
         before = set(self._done)
         while not self._is_complete(lease):
@@ -164,6 +167,31 @@ class ClusterPlayer:
 
     def stop(self) -> None:
         """Nothing plays here; what the workers play will be found in the storage."""
+
+    def _prepare(self, lease: StepLease, following: Sequence[StepLease], load: Load) -> None:
+        """Cut what is not cut yet, and remove what is not needed any more."""
+        for each in (lease, *following):
+            if each.number not in self._parts:
+                self._parts[each.number] = self._cut(each, load(each))
+                log.info("step %d has %d leases", each.number, len(self._parts[each.number]))
+        self._tidy(lease.number)
+
+    def _patiently(self, call: Callable[[], None]) -> None:
+        """Call until the storage works, but not for ever.
+
+        :raises OSError: the storage is full, or does not work for `STORAGE_PATIENCE` seconds.
+        """
+        end = time.monotonic() + STORAGE_PATIENCE
+        while True:
+            try:
+                call()
+                return
+            except OSError as error:
+                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                if full or time.monotonic() > end:
+                    raise
+                self._note(f"The storage does not work ({error}): trying again.")
+                self._sleep(RETRY)
 
     # --- cutting ------------------------------------------------------------------------------
 
@@ -221,8 +249,8 @@ class ClusterPlayer:
             evaluator,
             one_actor=one_actor,
         )
-        self._recipe = recipe
         self._settings = self.storage.put_blob(recipe.to_bytes())
+        self._recipe = recipe  # now that it is in the storage
         return recipe
 
     def _depends_on_batch(self, config: TrainingConfig, evaluator: AnyEvaluator) -> bool:
