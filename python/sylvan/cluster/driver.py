@@ -261,7 +261,9 @@ class _Processes:
                 return step, reason
 
     def close(self) -> None:
-        """End all processes."""
+        """Write the last status and end all processes."""
+        with suppress(self._ray.exceptions.RayError):
+            self._ray.get(self.coordinator.status.remote(), timeout=5.0)
         for actor in (*self._actors, self.learner, self.coordinator):
             self._ray.kill(actor)
         if not Run.exists(self._run):  # the run could not be set up: leave the folder as it was

@@ -112,7 +112,8 @@ class CoordinatorProcess:
         return self._current().exchange(name, report)
 
     def status(self) -> dict[str, Any]:
-        """As `Coordinator.status`."""
+        """As `Coordinator.status`; it is on the disk afterwards."""
+        self._written = float("-inf")
         return self._facts | self._current().status()
 
 
