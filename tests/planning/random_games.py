@@ -35,6 +35,8 @@ class Shape:
     stop: float = 0.1
     """The share of states from ply 2 on that are terminal."""
     alternate: bool = False
+    width: int = 0
+    """How many positions a ply has, so that lines meet; 0: every line has its own."""
 
 
 class RandomGame(Game):
@@ -43,8 +45,10 @@ class RandomGame(Game):
     num_players = 2
     num_actions = NUM_ACTIONS
 
-    def __init__(self, shape: Shape, key: int | None = None, ply: int = 0) -> None:
-        self.shape, self.ply = shape, ply
+    def __init__(
+        self, shape: Shape, key: int | None = None, ply: int = 0, last: int = 0
+    ) -> None:
+        self.shape, self.ply, self.last = shape, ply, last
         self.num_players, self.zero_sum = shape.num_players, shape.zero_sum
         self.hash = mix(shape.seed, 1) if key is None else key
 
@@ -53,11 +57,14 @@ class RandomGame(Game):
         return mix(self.hash, what) % n
 
     def clone(self) -> RandomGame:
-        return type(self)(self.shape, self.hash, self.ply)
+        return type(self)(self.shape, self.hash, self.ply, self.last)
 
     def apply(self, action: int) -> None:
         self.hash = mix(self.hash, 100 + action)
         self.ply += 1
+        self.last = action
+        if self.shape.width:
+            self.hash = mix(mix(self.shape.seed, self.ply), self.hash % self.shape.width)
 
     def is_terminal(self) -> bool:
         over = self.ply >= self.shape.depth
@@ -97,12 +104,13 @@ class RandomGame(Game):
 
 
 class RewardingGame(RandomGame):
-    """The same with a payment on every step."""
+    """The same with a payment on every step; where lines meet, each step pays its own."""
 
     value_range = (-20.0, 20.0)
 
     def rewards(self) -> list[float]:
-        values = [self.draw(40 + s, 9) / 4 - 1 for s in range(self.num_players)]
+        step = 40 + (10 + 10 * self.last if self.shape.width else 0)
+        values = [self.draw(step + s, 9) / 4 - 1 for s in range(self.num_players)]
         return [values[0], -values[0]] if self.zero_sum else values
 
 

@@ -1,7 +1,7 @@
 //! Simulations per second of the search with hash-random evaluations; for Blob, of a view with
 //! random playouts.
 //!
-//! `cargo run --release --example search_speed -- [chess|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
+//! `cargo run --release --example search_speed -- [chess|graph|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
 //!
 //! Prints the speed of the first search, which needs new memory from the operating system, the
 //! median and the best of all searches in the process. On a busy machine, compare builds by their
@@ -31,6 +31,7 @@ struct Work {
     simulations: u64,
     bytes: Option<u64>,
     searches: u64,
+    transpositions: bool,
 }
 
 fn measure<G: Game>(
@@ -42,6 +43,7 @@ fn measure<G: Game>(
 ) {
     let config = Config {
         threads,
+        transpositions: work.transpositions,
         ..limited(work.simulations, work.bytes)
     };
     repeat::<G, Duel>(name, roots, config, evaluator, work.searches);
@@ -144,6 +146,7 @@ fn main() {
         simulations: number().unwrap_or(600_000),
         bytes: number().filter(|&bytes| bytes > 0),
         searches: number().unwrap_or(1),
+        transpositions: work == "graph",
     };
     let each = Work {
         simulations: one.simulations / 256,
@@ -153,6 +156,7 @@ fn main() {
     let chess = || vec![Chess::default()];
     let four = || vec![ConnectFour::default()];
     match work.as_str() {
+        "graph" => measure("chess, a graph", chess(), one, 1, &HashRandom),
         "connect4" => measure("connect four", four(), one, 1, &HashRandom),
         "uniform" => measure("chess, uniform", chess(), one, 1, &Uniform),
         "forest" => measure("chess, 256 trees", games(), each, 1, &HashRandom),

@@ -22,6 +22,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         forced_playouts: get(dict, "forced_playouts")?,
         temperature: get(dict, "temperature")?,
         proofs: get(dict, "proofs")?,
+        transpositions: get(dict, "transpositions")?,
         leaves_in_flight: get(dict, "leaves_in_flight")?,
         collisions: get(dict, "collisions")?,
         top_k: get::<Option<usize>>(dict, "top_k")?.unwrap_or(0),

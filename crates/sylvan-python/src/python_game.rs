@@ -457,6 +457,19 @@ impl Game for PythonGame {
             Ok(hashed(&key.extract::<Vec<u8>>().map_err(wrong)?))
         })
     }
+
+    /// A hash of the game's `position_key(ply)`, unless that is None.
+    fn position_key(&self, ply: u64) -> PyResult<Option<u64>> {
+        Python::attach(|py| {
+            let state = self.get(py)?;
+            let key = state.call_method1(intern!(py, "position_key"), (ply,))?;
+            let fault = || format!("gave {key:?}: it must give bytes or None.");
+            let bytes: Option<Vec<u8>> = key
+                .extract()
+                .map_err(|_: PyErr| self.broken("position_key", fault()))?;
+            Ok(bytes.map(|bytes| hashed(&bytes)))
+        })
+    }
 }
 
 impl Bridge for PythonGame {

@@ -79,11 +79,14 @@ pub struct NodeStats {
     proven: Option<Vec<f64>>,
     /// `EdgeStats` of all actions, in the game's order.
     edges: Py<PyTuple>,
+    /// The number of the position in its tree, if several edges lead to it.
+    shared: Option<u32>,
 }
 
 #[pymethods]
 impl NodeStats {
     #[new]
+    #[pyo3(signature = (kind, seat, N, W, proven, edges, shared=None))]
     fn new(
         kind: &str,
         seat: Seat,
@@ -91,6 +94,7 @@ impl NodeStats {
         W: Vec<f64>,
         proven: Option<Vec<f64>>,
         edges: Py<PyTuple>,
+        shared: Option<u32>,
     ) -> PyResult<Self> {
         Ok(Self {
             kind: known_kind(kind)?,
@@ -99,6 +103,7 @@ impl NodeStats {
             W,
             proven,
             edges,
+            shared,
         })
     }
 
@@ -111,6 +116,7 @@ impl NodeStats {
             self.W.clone(),
             self.proven.clone(),
             self.edges.clone_ref(py),
+            self.shared,
         )
     }
 }
@@ -122,6 +128,7 @@ type NewArguments = (
     Vec<f64>,
     Option<Vec<f64>>,
     Py<PyTuple>,
+    Option<u32>,
 );
 
 impl NodeStats {
@@ -137,6 +144,7 @@ impl NodeStats {
             W: node.w,
             proven: node.proven,
             edges: PyTuple::new(py, edges)?.unbind(),
+            shared: node.shared,
         })
     }
 }

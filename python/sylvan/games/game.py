@@ -233,6 +233,21 @@ class Game(ABC):
         """
         return None
 
+    def position_key(self, ply: int) -> bytes | None:
+        """Return the key under which a search with `transpositions=True` shares this state's node.
+        Default: `key()` and `ply`, the plies since the search began, so that no node follows itself.
+
+        Override it to share more: leave out `ply` if no state can recur in one game.
+        """
+        key = self.key()
+        return None if key is None else key + ply.to_bytes(8, "little")
+
+    def is_repetition(self) -> bool:
+        """Return whether the game is a draw here because this line of a search repeats one of its
+        positions, which `position_key` does not say. Only native games are asked. Default: no.
+        """
+        return False
+
     def symmetries(self) -> Sequence[Symmetry]:
         """Return pairs of observation map and action permutation. Default: none.
 

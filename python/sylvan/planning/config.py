@@ -193,6 +193,11 @@ class SearchConfig(BaseModel):
 
     # How the work is done. ------------------------------------------------------------------------
     proofs: bool = Field(True, description="prove wins, draws and losses, and use the proofs")
+    transpositions: bool = Field(
+        False,
+        description="one node for a position that several lines reach, by the game's `key`; "
+        "for selection 'puct' and 'uct'",
+    )
     leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
         1,
         description="leaves of one tree evaluated at once; virtual visits (virtual loss without "
@@ -254,6 +259,7 @@ class SearchConfig(BaseModel):
             raise ConfigError("selection='gumbel' plans each simulation ahead: set simulations.")
         if self.selection == "gumbel" and (self.widening is not None or self.rave > 0):
             raise ConfigError("widening and rave are for selection='puct' or 'uct', not 'gumbel'.")
+        self._allow_transpositions()
         if isinstance(self.value_range, tuple) and self.value_range[1] - self.value_range[0] < 1e-6:
             low, high = self.value_range
             raise ConfigError(
@@ -264,6 +270,18 @@ class SearchConfig(BaseModel):
         if self.horizon is not None and (self.simulations, self.seconds) == (None, None):
             self._need_reachable(self.horizon)
         return self
+
+    def _allow_transpositions(self) -> None:
+        """:raises ConfigError: another setting needs a tree, where one line leads to each node."""
+        others = {
+            "selection='gumbel'": self.selection == "gumbel",
+            "widening": self.widening is not None,
+            "rave": self.rave > 0,
+            "horizon": self.horizon is not None,
+        }
+        wrong = [name for name, is_set in others.items() if is_set]
+        if self.transpositions and wrong:
+            raise ConfigError(f"transpositions=True does not work with {wrong[0]}: set only one.")
 
     def _need_reachable(self, horizon: int) -> None:
         """:raises ConfigError: lines of `horizon` plies need not reach the limits of the tree."""

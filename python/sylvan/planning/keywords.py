@@ -56,6 +56,7 @@ class SearchSettings(Limits, total=False):
     seed: int
 
     proofs: bool
+    transpositions: bool
     leaves_in_flight: int
     collisions: int | None
     top_k: int | None

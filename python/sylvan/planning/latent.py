@@ -107,6 +107,8 @@ class LatentSearch:
             raise ConfigError(
                 "A search over a model stores one state per simulation: set simulations."
             )
+        if self.config.transpositions:
+            raise ConfigError("A learned model has no keys: leave transpositions out.")
         self.num_players = num_players
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
         self.relative = relative

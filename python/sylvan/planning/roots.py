@@ -157,6 +157,11 @@ def need_fair(state: Game, config: SearchConfig, name: str) -> None:
             f"{name} is the view of seat {state.observer}, and selection='gumbel' can plan for one "
             "deal only: use 'puct' or 'uct', or hidden='determinised'."
         )
+    if config.transpositions and config.hidden == "information_set":
+        raise ConfigError(
+            f"{name} is the view of seat {state.observer}, and transpositions=True needs open "
+            "positions: leave it out, or use hidden='determinised'."
+        )
     if not _no_seat_moves(state) and not is_own_turn(state):
         raise SearchStateError(
             f"{name} is the view of seat {state.observer}, but seat {state.to_play()} is to move: "

@@ -206,6 +206,11 @@ class NodeView:
         return self._stats.seat if self.kind == "decision" else None
 
     @property
+    def shared(self) -> int | None:
+        """With transpositions: the number of the position, if several edges lead to it."""
+        return self._stats.shared
+
+    @property
     def N(self) -> int:
         """Visits."""
         return self._stats.N

@@ -7,6 +7,7 @@ To try an idea, pass a selection rule, a function `(node, search) -> child`, as
 `selection`     PUCT and UCT
 `gumbel`        Gumbel search: sequential halving, completed Q
 `proofs`        proven results and bounds
+`graph`         transpositions: one node per position
 `search`        the loop: walk, evaluate, expand, back up
 `outcome`       policy target and choice of the action
 `deals`         information-set search, for hidden information

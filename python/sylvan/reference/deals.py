@@ -17,6 +17,7 @@ import numpy as np
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
+from sylvan.reference import graph
 from sylvan.reference.node import ZERO, Node, f32
 from sylvan.reference.search import Evaluate, Evaluation, Rule, Search
 
@@ -203,7 +204,7 @@ class DealSearch(Search):
         self.state = view
         self.state.set_root()
         self.root = known if known and known.tried else self.new_node(action)
-        self.nodes, self.seen = self.root.size, (f32(np.inf), f32(-np.inf))
+        self.nodes, self.seen = len(graph.positions(self.root)), (f32(np.inf), f32(-np.inf))
         if view.is_terminal() or view.is_chance() or view.to_play() != view.observer:
             return
         self.set_root_priors()

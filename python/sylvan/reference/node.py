@@ -1,5 +1,8 @@
 """A node of the tree. It also stores the edge into it: N, W and P are the edge's statistics.
 
+With transpositions, several edges may lead to one position (`graph`): then `shared` is its node, and
+N, W and `in_flight` of the edge are the edge's alone. `at` is the position behind any edge.
+
 Arithmetic is part of the specification. Sums are doubles; Q, P, P / (1 + n) and scores are single
 precision (`f32`), each rounded once where it is computed.
 """
@@ -39,6 +42,7 @@ class Node:
     raw: f32 = ZERO  # the evaluator's value for the seat to move
     original: f32 = ONE  # P without noise
     tried: bool = False
+    slot: int = 0  # its number among the tried children, in the order of first visits
     mass: f32 = ZERO  # sum of the priors of the tried children, in the order of first visits
     pending: bool = False  # waits for its evaluation
     bounds: tuple[float, float] = (-1.0, 1.0)  # proven bounds of seat 0's result (duels)
@@ -47,6 +51,13 @@ class Node:
     available: int = 0  # visits of the parent at which it was legal (information sets)
     amaf: dict[int, tuple[int, float]] = field(default_factory=dict)  # by action: n and sum (RAVE)
     views: dict[bytes, list[f32]] = field(default_factory=dict)  # priors by observation
+    shared: Node | None = None  # the position behind this edge, if it has a node of its own
+    repeats: int = 0  # visits of this edge that ended here, in a draw by repetition
+
+    @property
+    def at(self) -> Node:
+        """The position that the edge leads to."""
+        return self.shared or self
 
     @property
     def started(self) -> int:
@@ -58,11 +69,6 @@ class Node:
         """The proven result per seat, or None."""
         low, high = self.bounds
         return self.exact or ([low, -low] if low == high else None)
-
-    @property
-    def size(self) -> int:
-        """Number of visited nodes in its subtree."""
-        return 1 + sum(child.size for child in self.children.values() if child.tried)
 
     def value(self, seat: int) -> f32:
         """Return the mean value of the node for a seat."""

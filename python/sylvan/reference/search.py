@@ -18,7 +18,7 @@ import numpy as np
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
-from sylvan.reference import gumbel, proofs, selection
+from sylvan.reference import graph, gumbel, proofs, selection
 from sylvan.reference.node import ONE, TINY, ZERO, Node, f32
 
 Evaluation = tuple[Sequence[float], Sequence[float]]
@@ -46,6 +46,8 @@ class Search:
         self.plain = not self.has_rewards and config.discount == 1.0
         self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
         self.root, self.nodes, self.seen = self.new_node(), 1, (f32(np.inf), f32(-np.inf))
+        # Transpositions: the first edge to every position but the root, and the plies to the root.
+        self.positions, self.plies = dict[bytes, Node](), 0
 
     def run(self, noise: Sequence[float] | None = None) -> Node:
         """Run one search on the current tree; `noise` replaces the random noise."""
@@ -68,16 +70,15 @@ class Search:
             self.depth = max(self.depth, len(path) - 1)
             if needs_evaluation:
                 self.started += len(path) > 1
-                path[-1].pending = True
+                path[-1].at.pending = True
                 leaves.append((path, state))
-            elif path[-1].pending and len(collided) >= collisions:
+            elif path[-1].at.pending and len(collided) >= collisions:
                 break
-            elif path[-1].pending:
+            elif path[-1].at.pending:
                 collided.append(path)
-            for node in path:  # virtual visits: integers that Q ignores, so removal is exact
-                node.in_flight += path[-1].pending
-        for node in [node for path in collided for node in path]:
-            node.in_flight -= 1
+            graph.occupy(path, int(path[-1].at.pending))
+        for path in collided:
+            graph.occupy(path, -1)
         evaluations = self.evaluate([state for _, state in leaves]) if leaves else []
         for (path, state), evaluation in zip(leaves, evaluations, strict=True):
             self.expand(path, state, evaluation)
@@ -99,6 +100,9 @@ class Search:
         """Walk from the root to a leaf; return path, state, and whether it needs an evaluation."""
         node, state, path = self.root, self.state.clone(), [self.root]
         while True:
+            if self.config.transpositions and state.is_repetition():
+                self.finish(path, [0.0] * self.seats, repeated=True)
+                return path, state, False
             if node.pending:
                 return path, state, False
             if node.kind == "leaf" and not state.is_terminal() and not state.is_chance():
@@ -113,10 +117,10 @@ class Search:
             elif node.kind == "terminal" or (self.config.proofs and node.proven is not None):
                 self.finish(path, (self.config.proofs and node.proven) or list(state.returns()))
                 return path, state, False
-            node = self.follow(node, state)
-            path.append(node)
+            path.append(self.follow(node, state, self.plies + len(path)))
+            node = path[-1].at
 
-    def follow(self, node: Node, state: Game) -> Node:
+    def follow(self, node: Node, state: Game, ply: int) -> Node:
         """Choose a child by the rule or by chance, and apply its action to `state`."""
         if node.kind == "chance":
             outcomes = list(state.chance_outcomes())
@@ -125,27 +129,37 @@ class Search:
             child = self.rule(node, self)
         state.apply(child.action)
         if not child.tried:
-            child.tried = True
+            child.tried, child.slot = True, sum(c.tried for c in node.children.values())
             node.mass += child.prior
-            self.nodes += 1
             if self.has_rewards:
                 child.reward = list(state.rewards())
+            if self.config.transpositions:
+                graph.share(child, state, ply, self)
+            self.nodes += child.shared is None
         return child
 
-    def finish(self, path: list[Node], values: list[float], *, first: bool = False) -> None:
-        """End a simulation at a known result."""
-        proven = self.config.proofs and first and proofs.prove_terminal(path[-1], values, self)
+    def finish(
+        self,
+        path: list[Node],
+        values: list[float],
+        *,
+        first: bool = False,
+        repeated: bool = False,
+    ) -> None:
+        """End a simulation at a known result, or at a draw by repetition."""
+        proven = self.config.proofs and first and proofs.prove_terminal(path[-1].at, values, self)
         self.started += 1
-        for node in path:
-            node.in_flight += 1
-        self.backup(path, values, proven)
+        graph.occupy(path, 1)
+        if repeated and path[-1].shared is not None:
+            path[-1].repeats += 1
+        self.backup(path, values, proven, repeated=repeated)
 
     def expand(self, path: list[Node], state: Game, evaluation: Evaluation) -> None:
         """Add a leaf's children, one per legal action, and back up its values."""
-        node, (logits, values) = path[-1], evaluation
+        node, (logits, values) = path[-1].at, evaluation
         legal, seat, node.pending = state.legal_actions(), state.to_play(), False
         if node is not self.root:  # a latent state's reward comes with its evaluation
-            node.reward = list(state.rewards())
+            path[-1].reward = list(state.rewards())
         if not self.at_horizon(path):
             bits = 32 if node is self.root else self.config.prior_bits
             priors = quantise_priors(softmax(np.array(logits, np.float32)), bits)
@@ -160,20 +174,33 @@ class Search:
         """Return whether a leaf is too deep to be expanded; it is evaluated at each visit."""
         return self.config.horizon is not None and len(path) > self.config.horizon
 
-    def backup(self, path: list[Node], values: list[float], proven: bool) -> None:
-        """Add the values, one per seat, to every node of the path: no sign is flipped."""
-        for i, node in reversed(list(enumerate(path))):
-            if proven and i + 1 < len(path):
+    def backup(
+        self, path: list[Node], values: list[float], proven: bool, *, repeated: bool = False
+    ) -> None:
+        """Add the values, one per seat, to every node of the path: no sign is flipped. `repeated`:
+        a draw by repetition, which a shared position at the end does not count.
+        """
+        graph.occupy(path, -1)
+        for i, edge in reversed(list(enumerate(path))):
+            node, inside = edge.at, i + 1 < len(path)
+            links = inside and any(c.shared for c in node.children.values())
+            growth = graph.refresh(node, self) if links else [0.0] * self.seats
+            if inside and (proven or (links and self.config.proofs)):
                 proven = proofs.conclude(node, self)
-            node.N += 1
-            node.in_flight -= 1
-            node.W = [w + v for w, v in zip(node.W, values, strict=True)]
-            if i > 0 and path[i - 1].kind == "decision":
-                q = self.q(path[i - 1], node)
+            if inside or not (repeated and edge.shared):
+                node.N += 1
+                grown = [w + g for w, g in zip(node.W, growth, strict=True)]
+                node.W = [w + v for w, v in zip(grown, values, strict=True)]
+                values = [v + g for v, g in zip(values, growth, strict=True)]
+            if edge.shared is not None:
+                edge.N += 1
+                values = graph.update(edge, self)
+            if i > 0 and path[i - 1].at.kind == "decision":
+                q = self.q(path[i - 1].at, edge)
                 self.seen = (min(self.seen[0], q), max(self.seen[1], q))
-            if self.config.rave and node.kind == "decision" and i + 1 < len(path):
+            if self.config.rave and node.kind == "decision" and inside:
                 self.update_amaf(path[i:], values)
-            values = self.step(node, values)
+            values = self.step(edge, values)
 
     def update_amaf(self, path: list[Node], values: list[float]) -> None:
         """RAVE: add the value to the actions that the first node's seat took along the path."""
@@ -199,6 +226,8 @@ class Search:
                 child.prior = max(f32(config.mixed(float(child.original), eta)), TINY)
         tried = sorted((c for c in edges if c.tried), key=lambda c: (-c.prior, c.index))
         self.root.mass = sum((c.prior for c in tried), ZERO)
+        for slot, child in enumerate(tried):
+            child.slot = slot
 
     def advance(self, action: int) -> None:
         """Make the position after an action the root. Keep its subtree, unless it was terminal in
@@ -208,9 +237,10 @@ class Search:
         self.state.apply(action)
         ended = self.state.is_terminal()
         self.state.set_root()
-        kept = known if known and known.tried and ended == self.state.is_terminal() else None
+        kept = known.at if known and known.tried and ended == self.state.is_terminal() else None
         self.root = kept or self.new_node(action)
-        self.nodes, self.seen = self.root.size, (f32(np.inf), f32(-np.inf))
+        self.nodes, self.seen = len(graph.positions(self.root)), (f32(np.inf), f32(-np.inf))
+        self.positions, self.plies = graph.reachable(self), self.plies + 1
 
     def new_node(self, action: int = 0, index: int = 0, prior: f32 = ONE) -> Node:
         zeros = [0.0] * self.seats
@@ -223,15 +253,15 @@ class Search:
 
     def step_bounds(self, node: Node, child: Node) -> tuple[float, float]:
         """Return the proven bounds of an edge for the seat that chooses."""
-        low, high = child.bounds if self.duel else (-np.inf, np.inf)
-        if child.exact is not None:
-            low = high = self.step(child, child.exact)[node.seat]
+        low, high = child.at.bounds if self.duel else (-np.inf, np.inf)
+        if child.at.exact is not None:
+            low = high = self.step(child, child.at.exact)[node.seat]
         return (low, high) if not self.duel or node.seat == 0 else (-high, -low)
 
     def q(self, node: Node, child: Node) -> f32:
         """Return Q of an edge for the seat that chooses, clipped to its proven bounds."""
         low, high = self.step_bounds(node, child)
-        mean = self.step(child, [w / child.N for w in child.W])[node.seat]
+        mean = self.step(child, [w / child.N for w in graph.worth(child, self)])[node.seat]
         return f32(min(max(mean, low), high))
 
     def available(self, node: Node, child: Node) -> int:  # noqa: ARG002

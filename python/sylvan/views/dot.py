@@ -37,7 +37,7 @@ def to_dot(
     """
     pic = picture(source, depth=depth, nodes=nodes, visits=visits, width=width)
     lines = [_HEAD]
-    lines += [_node(row, pic) for row in pic.rows]
+    lines += [_node(row, pic) for row in pic.rows if "same_as" not in row]
     lines += [_link(row, pic) for row in pic.rows[1:]]
     lines += [_more(number, more) for number, more in enumerate(pic.more)]
     return "\n".join([*lines, "}\n"])
@@ -63,7 +63,8 @@ def _link(row: Row, pic: Picture) -> str:
     share = row["N"] / max(pic.rows[0]["N"], 1)
     thickness = max(1.0, 8 * math.sqrt(min(share, 1.0)))
     extra = f', color="{INK}", fontname="Helvetica-Bold"' if row["pv"] else ""
-    return f"  n{row['parent']} -> n{row['id']} [label={label}, penwidth={thickness:.2f}{extra}];"
+    end = row.get("same_as", row["id"])
+    return f"  n{row['parent']} -> n{end} [label={label}, penwidth={thickness:.2f}{extra}];"
 
 
 def _more(number: int, more: More) -> str:

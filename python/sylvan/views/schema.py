@@ -32,6 +32,8 @@ infinity.
 | `values`     | mean return per seat, `null` if there is no node                                |
 | `proven`     | exact return per seat, or `null`                                                |
 | `pv`         | whether it is on the principal variation                                        |
+| `same_as`    | with transpositions: the `id` of the row of the same position that has its      |
+|              | children; left out elsewhere                                                    |
 | `left_out`   | number of its children that are not in the snapshot                             |
 | `left_out_N` | sum of their visits                                                             |
 """
@@ -81,6 +83,7 @@ class Row(TypedDict):
     pv: bool
     left_out: Count
     left_out_N: Count
+    same_as: NotRequired[Count]
 
 
 class Limits(TypedDict):
@@ -151,6 +154,8 @@ def _inconsistency(row: Row, index: int, snapshot: Snapshot) -> str | None:
         return "'parent' should be an earlier row"
     if row["depth"] != snapshot["nodes"][row["parent"]]["depth"] + 1:
         return "'depth' should be one more than its parent's"
+    if row.get("same_as", 0) >= len(snapshot["nodes"]):
+        return "'same_as' should be a row"
     if row["action"] is None or row["label"] is None:
         return "only the root may be without 'action' and 'label'"
     return None

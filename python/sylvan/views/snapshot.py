@@ -9,7 +9,8 @@ one found. Four bounds, alone or together:
 - `visits`: minimum visits of an action; 1 leaves out unvisited actions;
 - `width`: number of actions of a node, the best ones.
 
-A parent counts its children that are left out. `schema.py` describes the format.
+A parent counts its children that are left out. A position that several lines share (transpositions)
+has its children at one row only; the others refer to it (`same_as`). `schema.py` describes the format.
 """
 
 import heapq
@@ -59,7 +60,7 @@ def snapshot(
         **({"seat_names": names} if is_named else {}),  # type: ignore[typeddict-item]
         "value_range": _value_range(searched),
         "limits": limits,
-        "nodes": list(_rows(_keep(root, pv, limits))),
+        "nodes": _rows(_keep(root, pv, limits)),
     }
 
 
@@ -96,6 +97,8 @@ class _Kept:
     depth: int
     on_pv: bool
     children: "list[_Kept]" = field(default_factory=list)
+    same: "_Kept | None" = None  # the node of the same position that has the children
+    number: int = 0  # of its row
     left_out: int = 0
     left_out_N: int = 0
 
@@ -106,9 +109,9 @@ def _keep(root: Node, pv: Sequence[int], limits: Limits) -> _Kept:
     room = math.inf if limits["nodes"] is None else limits["nodes"] - 1
     serial = count()  # the last tie-break: heap entries must not compare equal
     heap: list[tuple[bool, int, int, float, int, _Kept, _Kept]] = []
-    parent = top
+    parent, shared = top, dict[int, _Kept]()
     while True:
-        for child in _candidates(parent, pv, limits):
+        for child in _candidates(parent, pv, limits) if parent.same is None else ():
             prior = _finite(cast(Edge, child.edge).P) or 0.0
             key = (not child.on_pv, -child.N, child.depth, -prior, next(serial))
             heapq.heappush(heap, (*key, child, parent))
@@ -116,6 +119,10 @@ def _keep(root: Node, pv: Sequence[int], limits: Limits) -> _Kept:
             return top
         *_, kept, above = heapq.heappop(heap)
         kept.node = cast(Edge, kept.edge).child
+        position = getattr(kept.node, "shared", None)
+        if position is not None:
+            first = shared.setdefault(position, kept)
+            kept.same = first if first is not kept else None
         above.children.append(kept)
         above.left_out -= 1
         above.left_out_N -= kept.N
@@ -138,16 +145,21 @@ def _candidates(parent: _Kept, pv: Sequence[int], limits: Limits) -> Iterator[_K
             yield _Kept(edge, None, edge.N, index, depth, on_pv=edge.action == best)
 
 
-def _rows(top: _Kept) -> Iterator[Row]:
-    """Iterate over the kept nodes as rows, numbered in preorder."""
-    numbers = count()
+def _rows(top: _Kept) -> list[Row]:
+    """Return the kept nodes as rows, numbered in preorder."""
+    rows: list[Row] = []
+    again: list[_Kept] = []
     stack: list[tuple[_Kept, int | None]] = [(top, None)]
     while stack:
         kept, parent = stack.pop()
-        number = next(numbers)
-        yield _row(kept, number, parent)
+        kept.number = len(rows)
+        rows.append(_row(kept, kept.number, parent))
+        again += [kept] if kept.same is not None else []
         in_order = sorted(kept.children, key=attrgetter("index"), reverse=True)
-        stack.extend((child, number) for child in in_order)
+        stack.extend((child, kept.number) for child in in_order)
+    for kept in again:
+        rows[kept.number]["same_as"] = cast(_Kept, kept.same).number
+    return rows
 
 
 def _row(kept: _Kept, number: int, parent: int | None) -> Row:

@@ -112,7 +112,8 @@ def _card_width(row: Row, pic: Picture) -> float:
 
 
 def _label(row: Row) -> str:
-    return "root" if row["label"] is None else shorten(row["label"], LONGEST_LABEL) or "·"
+    label = "root" if row["label"] is None else shorten(row["label"], LONGEST_LABEL) or "·"
+    return f"{label} \u21b7" if "same_as" in row else label
 
 
 def _value_text(row: Row, pic: Picture) -> str:
@@ -281,7 +282,8 @@ def _tooltip(row: Row, pic: Picture) -> str:
         low, high = row["bounds"]
         lines.append(f"bounds: {signed(low)} … {signed(high)}")
     to_move = "" if row["seat"] is None else f", {pic.names[row['seat']]} to move"
-    return "\n".join([*lines, row["kind"] + to_move])
+    again = ["a known position: its box is on another line"] if "same_as" in row else []
+    return "\n".join([*lines, row["kind"] + to_move, *again])
 
 
 def _text(

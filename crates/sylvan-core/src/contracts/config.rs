@@ -81,6 +81,8 @@ pub struct Config {
     pub temperature: f64,
     /// Prove results and use them in selection (`proofs.rs`).
     pub proofs: bool,
+    /// One node for a position that several lines reach (`graph.rs`).
+    pub transpositions: bool,
     /// The most leaves of one tree that wait for evaluation at a time.
     pub leaves_in_flight: usize,
     /// The most descents of one batch that may end at a leaf already waiting.
@@ -121,6 +123,7 @@ impl Default for Config {
             forced_playouts: 0.0,
             temperature: 0.0,
             proofs: true,
+            transpositions: false,
             leaves_in_flight: 1,
             collisions: 1,
             top_k: 0,

@@ -18,7 +18,7 @@
 
 use std::convert::Infallible;
 
-use crate::contracts::rng::Rng;
+use crate::contracts::rng::{Rng, mix};
 
 /// The number of an action, stable and documented per game; chance outcomes are actions too.
 pub type Action = u32;
@@ -213,6 +213,19 @@ pub trait Game: Clone + Send + Sync {
 
     /// A cache key: equal keys mean equal observations and equal continuations.
     fn key(&self) -> Result<u64, Self::Error>;
+
+    /// The key under which a search with transpositions shares this state's node; `None` if it
+    /// shares none. Equal keys mean equal legal actions and equal continuations, but for
+    /// `is_repetition`, and no key may recur on a line. `ply` counts from the start of the tree.
+    fn position_key(&self, ply: u64) -> Result<Option<u64>, Self::Error> {
+        self.key().map(|key| Some(mix(key, ply)))
+    }
+
+    /// Whether the game is a draw here because this line of a search repeats one of its positions,
+    /// which `position_key` does not say.
+    fn is_repetition(&self) -> bool {
+        false
+    }
 }
 
 /// The result of a call that cannot fail.

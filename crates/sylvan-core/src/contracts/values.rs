@@ -25,6 +25,8 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self;
     fn seat(&self, seat: Seat) -> f64;
     fn add(&mut self, other: &Self);
+    fn minus(self, other: Self) -> Self;
+    fn times(self, n: f64) -> Self;
     /// Divides a sum by the number of its terms.
     fn over(self, n: f64) -> Self;
 
@@ -76,6 +78,14 @@ impl Values for Duel {
     #[inline]
     fn add(&mut self, other: &Self) {
         self.0 += other.0;
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+
+    fn times(self, n: f64) -> Self {
+        Self(self.0 * n)
     }
 
     #[inline]
@@ -154,6 +164,14 @@ impl<const N: usize> Values for Seats<N> {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a += b;
         }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|seat| self.0[seat] - other.0[seat]))
+    }
+
+    fn times(self, n: f64) -> Self {
+        Self(self.0.map(|x| x * n))
     }
 
     fn over(self, n: f64) -> Self {

@@ -16,6 +16,7 @@
 use crate::contracts::values::Values;
 use crate::memory::node::{NodeId, NodeKind};
 use crate::memory::pool::Pool;
+use crate::memory::positions::Positions;
 
 /// The most nodes visited by the sweep before one simulation.
 const STRIDE: usize = 4096;
@@ -33,6 +34,8 @@ pub struct Sweep {
     threshold: u32,
     /// Bytes freed in this round through the tree.
     freed: u64,
+    /// The number of the round; a shared position is visited once in each.
+    round: u16,
 }
 
 impl Default for Sweep {
@@ -41,6 +44,7 @@ impl Default for Sweep {
             stack: Vec::new(),
             threshold: 2,
             freed: 0,
+            round: 0,
         }
     }
 }
@@ -55,6 +59,8 @@ pub trait Owner {
     /// Drops the data stored outside the pool for a node, because the node or its subtree is
     /// dropped.
     fn forget(&mut self, id: NodeId);
+    /// The table of positions, with transpositions.
+    fn positions(&mut self) -> &mut Positions;
 }
 
 impl Sweep {
@@ -65,7 +71,10 @@ impl Sweep {
 
     /// Resets position and threshold, because the tree gets another root.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            round: self.round,
+            ..Self::default()
+        };
     }
 
     /// Frees some memory; returns false if the budget is exceeded and nothing more can be dropped.
@@ -101,7 +110,10 @@ impl Sweep {
             return true;
         }
         *next += 1;
-        let child = pool.child(parent, slot);
+        let child = pool.position(pool.child(parent, slot));
+        if pool.records && !pool.is_new_in(self.round, child) {
+            return true;
+        }
         let node = &pool[child];
         if !matches!(node.kind(), NodeKind::Decision | NodeKind::Chance) {
             return true;
@@ -127,6 +139,7 @@ impl Sweep {
             self.threshold = (self.threshold / 2).max(2);
         }
         self.freed = 0;
+        self.round = self.round.wrapping_add(1);
         self.stack.push((root, 0));
         true
     }
@@ -140,13 +153,18 @@ impl<V: Values> Pool<V> {
         }
         self.release(id, tree);
         self[id].num_edges = 0;
+        self[id].set_links(false);
         self[id].set_kind(NodeKind::Leaf);
     }
 
-    /// Removes a node and everything below it.
+    /// Removes a node and everything below it that has no other parent.
     pub fn remove_subtree(&mut self, id: NodeId, tree: &mut impl Owner) {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
+            if self[id].is_edge() {
+                stack.extend(self.remove_edge(id, tree.bytes()));
+                continue;
+            }
             stack.extend(self.ids(id));
             self.remove_node(id, tree);
         }
@@ -155,6 +173,9 @@ impl<V: Values> Pool<V> {
     /// Removes a node whose children were removed or have another parent.
     pub fn remove_node(&mut self, id: NodeId, tree: &mut impl Owner) {
         self.release(id, tree);
+        if self.records {
+            tree.positions().remove(self, id);
+        }
         self.remove(id, tree.bytes());
         *tree.nodes() -= 1;
     }

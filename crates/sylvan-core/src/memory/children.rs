@@ -109,6 +109,22 @@ impl<V: Values> Pool<V> {
         self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES] = CLOSED.to_bits();
     }
 
+    /// Updates the Q of a child, unless its edge is closed.
+    pub fn set_q(&mut self, parent: NodeId, slot: u16, q: f32) {
+        let family = self[parent].owned;
+        let stored = &mut self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES];
+        if *stored != CLOSED.to_bits() {
+            *stored = q.to_bits();
+        }
+    }
+
+    /// Puts another child into a slot.
+    pub(crate) fn replace_child(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        let (family, link) = (self[parent].owned, self.link_to(child).0);
+        self.group_mut(family, slot.into())[LINK][usize::from(slot) % LANES] = link;
+        self.forget_next(family);
+    }
+
     /// Updates `u` after the child's visits or prior changed.
     #[inline]
     pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {

@@ -377,6 +377,9 @@ impl<V: Values> Pool<V> {
     /// Updates the link to a child after its family was created, moved or dropped.
     #[inline(always)]
     pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        if self[child].is_shared() {
+            return; // its edges lead to the node itself
+        }
         let (family, link) = (self[parent].owned, self.link_to(child).0);
         self.group_mut(family, slot.into())[LINK][usize::from(slot) % LANES] = link;
         self.forget_next(family);

@@ -9,5 +9,6 @@ pub(crate) mod simd; // vectorised scans of priors and scores
 pub(crate) mod pool; // nodes and edges in one arena, shared by the trees of a thread
 pub(crate) mod family; // the visited children of a node, laid out for selection
 pub(crate) mod children; // changes to families: add, remove, reorder
+pub(crate) mod positions; // positions that several edges reach, and the table that finds them
 pub(crate) mod infoset_edges; // the growing edge lists of information-set trees
 pub(crate) mod budget; // drops the least visited subtrees when a tree is full

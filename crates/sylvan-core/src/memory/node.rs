@@ -68,6 +68,10 @@ const EXACT: u16 = 1 << 9;
 const PENDING: u16 = 1 << 10;
 const PROVEN: u16 = 1 << 11;
 const FAMILY: u16 = 1 << 12;
+/// With transpositions (`positions.rs`).
+const SHARED: u16 = 1 << 13;
+const EDGE: u16 = 1 << 14;
+const LINKS: u16 = 1 << 15;
 
 /// The bounds of seat 0's result, indexed by their bits in the flags.
 static LIMITS: [(f64, f64); 16] = {
@@ -153,6 +157,69 @@ impl<V: Values> Node<V> {
 
     pub(crate) fn set_family(&mut self, family: bool) {
         self.flags = self.flags & !FAMILY | if family { FAMILY } else { 0 };
+    }
+
+    /// A position with edges apart: its N, W and visits in flight are those of all edges to it.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.flags & SHARED != 0
+    }
+
+    pub(crate) fn set_shared(&mut self, shared: bool) {
+        self.flags = self.flags & !SHARED | if shared { SHARED } else { 0 };
+    }
+
+    /// An edge to a shared position, with no other use.
+    #[inline]
+    pub fn is_edge(&self) -> bool {
+        self.flags & EDGE != 0
+    }
+
+    /// Some child is an edge to a shared position.
+    #[inline]
+    pub fn has_links(&self) -> bool {
+        self.flags & LINKS != 0
+    }
+
+    pub(crate) fn set_links(&mut self, links: bool) {
+        self.flags = self.flags & !LINKS | if links { LINKS } else { 0 };
+    }
+
+    /// The edge to this node, apart from its position.
+    pub(crate) fn edge(&self) -> Self {
+        Self {
+            owned: NONE,
+            num_edges: 0,
+            flags: self.flags & (EXACT | BOUNDS | PROVEN) | EDGE,
+            ..*self
+        }
+    }
+
+    /// Takes over the proven bounds of the position that this edge leads to; returns whether they
+    /// changed.
+    pub(crate) fn copy_proof(&mut self, position: &Self) -> bool {
+        const PROOF: u16 = EXACT | BOUNDS | PROVEN;
+        let old = self.flags;
+        self.flags = old & !PROOF | position.flags & PROOF;
+        if position.is_exact() {
+            V::set_exact(&mut self.extra, V::exact(&position.extra));
+        }
+        self.flags != old
+    }
+
+    /// The best estimate of the node's value: its mean, within its proven bounds.
+    pub(crate) fn estimate(&self) -> V {
+        if V::BOUNDS {
+            let (low, high) = LIMITS[usize::from(self.flags >> LOW & 15)];
+            let mean = self.mean().seat(0);
+            let mean = if mean < low { low } else { mean };
+            let mean = if mean > high { high } else { mean };
+            V::from_seats(&[mean, -mean])
+        } else if self.is_exact() {
+            V::exact(&self.extra)
+        } else {
+            self.mean()
+        }
     }
 
     /// Visits started: finished and in flight.

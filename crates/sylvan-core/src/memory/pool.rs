@@ -22,6 +22,8 @@ pub const MAX_EDGES: usize = 65_532;
 pub struct Pool<V: Values> {
     pub(crate) arena: Arena,
     pub edges: Edges,
+    /// Every node has one more unit, its record (`positions.rs`).
+    pub(crate) records: bool,
     values: std::marker::PhantomData<V>,
 }
 
@@ -32,12 +34,12 @@ impl<V: Values> Pool<V> {
         Self {
             arena: Arena::new(bytes),
             edges,
+            records: false,
             values: std::marker::PhantomData,
         }
     }
 
-    const NODE_UNITS: usize = size_of::<Node<V>>().div_ceil(UNIT_BYTES as usize);
-    const NODE_BYTES: u64 = Self::NODE_UNITS as u64 * UNIT_BYTES;
+    pub(crate) const NODE_UNITS: usize = size_of::<Node<V>>().div_ceil(UNIT_BYTES as usize);
 
     #[inline(always)]
     pub(crate) fn allocate(&mut self, units: u32, bytes: &mut u64) -> u32 {
@@ -53,15 +55,19 @@ impl<V: Values> Pool<V> {
     /// Adds a node and counts its bytes.
     #[inline(always)] // builds the node in place: copying it would stall on its stores
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
-        let id = self.allocate(Self::NODE_UNITS as u32, bytes);
+        let id = if self.records {
+            self.allocate_with_record(bytes)
+        } else {
+            self.allocate(Self::NODE_UNITS as u32, bytes)
+        };
         self[id] = node;
         id
     }
 
     /// Frees a node that owns nothing.
     pub fn remove(&mut self, id: NodeId, bytes: &mut u64) {
-        *bytes -= Self::NODE_BYTES;
-        self.arena.free(id, Self::NODE_UNITS as u32);
+        let units = Self::NODE_UNITS as u32 + u32::from(self.records);
+        self.free(id, units, bytes);
     }
 
     /// Stores the priors of a decision node, all unvisited (`Edges::write`).

@@ -34,17 +34,28 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.forget_next(path);
         for i in (1..path.len()).rev() {
             let (parent, id) = (path[i - 1].node, path[i].node);
-            if self.pool[id].started() > 0 || self.pool.num_children(id) > 0 {
+            let Some(child) = self.unvisited_child(parent, id) else {
                 break;
-            }
+            };
             // Its slot may have changed since the descent.
             let above = i.checked_sub(2).map(|i| path[i].node);
             let slot = above.and_then(|above| self.pool.slot_of(above, self.pool[parent].index));
-            self.restore_edge(parent, id);
+            self.restore_edge(parent, child);
             if let (Some(above), Some(slot)) = (above, slot) {
                 self.pool.relink(above, slot, parent); // its family may have been dropped
             }
         }
+    }
+
+    /// The child that leads to a position without visits, finished or in flight.
+    fn unvisited_child(&self, parent: NodeId, position: NodeId) -> Option<NodeId> {
+        let is_unvisited = |&child: &NodeId| self.pool[child].started() == 0;
+        if self.pool[position].is_shared() {
+            let mut edges = self.pool.ids(parent).filter(is_unvisited);
+            return edges.find(|&edge| self.pool.position(edge) == position);
+        }
+        let is_leaf = self.pool.num_children(position) == 0;
+        (is_leaf && is_unvisited(&position)).then_some(position)
     }
 
     /// Makes the edge to a node unvisited again.

@@ -59,7 +59,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Self::step(visit, action)?;
         match self.pool.slot_of(id, index as u16) {
             Some(slot) => Ok(Step {
-                node: self.pool.child(id, slot),
+                node: self.pool.position(self.pool.child(id, slot)),
                 slot,
             }),
             None => self.attach_child(
@@ -86,8 +86,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             V::set_reward(&mut child.extra, &V::from_seats(seats));
         }
         let index = usize::from(child.index);
-        let node = self.pool.add(child, &mut self.tree.bytes);
-        self.tree.nodes += 1;
+        let (node, child) = if self.settings.config.transpositions {
+            self.add_position(visit, parent, child)?
+        } else {
+            let node = self.pool.add(child, &mut self.tree.bytes);
+            self.tree.nodes += 1;
+            (node, node)
+        };
         let best = if self.pool[parent].kind() != NodeKind::Decision {
             NO_EDGE
         } else if parent == self.tree.root {
@@ -99,7 +104,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool.visit_edge(parent, index)
         };
         let bytes = &mut self.tree.bytes;
-        let slot = self.pool.push_child(parent, node, best, bytes);
+        let slot = self.pool.push_child(parent, child, best, bytes);
         if usize::from(slot).is_multiple_of(LANES)
             && let [.., above, step] = visit.path[..]
         {

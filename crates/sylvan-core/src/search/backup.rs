@@ -30,6 +30,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Adds a finished visit to every node of the path. `proven`: the bounds of the last node
     /// changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
+        if self.settings.config.transpositions {
+            return self.backup_graph(path, value, proven, false);
+        }
         let Some((leaf, above)) = path.split_last() else {
             return;
         };
@@ -50,7 +53,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Adds a value to all nodes of a path except the last; returns the value at the first.
-    fn propagate(&mut self, path: &[Step], value: V) -> V {
+    pub(super) fn propagate(&mut self, path: &[Step], value: V) -> V {
         let Some(fast_puct) = &self.settings.fast_puct else {
             return propagate_slow(
                 self.pool,
@@ -92,7 +95,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for (i, &Step { node, slot }) in path.iter().enumerate() {
             self.pool[node].in_flight = change(self.pool[node].in_flight);
             if i > 0 {
-                self.pool.refresh_u(path[i - 1].node, slot, node);
+                let parent = path[i - 1].node;
+                let edge = self.pool.edge(parent, slot, node);
+                if edge != node {
+                    self.pool[edge].in_flight = change(self.pool[edge].in_flight);
+                }
+                self.pool.refresh_u(parent, slot, edge);
             }
         }
     }

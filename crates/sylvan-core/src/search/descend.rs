@@ -44,6 +44,9 @@ pub enum SearchError<E> {
     NoActions,
     #[error("a chance node has no outcome")]
     NoOutcomes,
+    /// The actions from the root to each of the two states.
+    #[error("two states with equal keys differ: after the actions {0:?}, and after {1:?}")]
+    EqualKeys(Vec<Action>, Vec<Action>),
 }
 
 impl<E> From<E> for SearchError<E> {
@@ -78,8 +81,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         if self.follow_cached_links(visit, &mut id)? {
             id = self.take_unvisited_edge(visit, id)?;
-            // Most descents end at the new node.
-            if let Some(outcome) = self.classify_leaf(visit, id)? {
+            // Most descents end at the new node; with transpositions it may be a known one.
+            if !self.settings.config.transpositions
+                && let Some(outcome) = self.classify_leaf(visit, id)?
+            {
                 return Ok(outcome);
             }
         }
@@ -94,11 +99,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         mut id: NodeId,
     ) -> Result<DescentEnd, SearchError<G::Error>> {
         loop {
+            if self.end_repetition(visit) {
+                return Ok(DescentEnd::Finished);
+            }
             if self.follow_cached_links(visit, &mut id)? {
                 id = self.take_unvisited_edge(visit, id)?;
                 continue;
             }
+            if self.end_repetition(visit) {
+                return Ok(DescentEnd::Finished);
+            }
             let step = if self.pool[id].is_open() {
+                if self.pool[id].has_links() {
+                    self.show_shared(id);
+                }
                 let choice = if self.settings.scans_all_edges() {
                     self.choose_by_scan(visit, id)?
                 } else {
@@ -137,7 +151,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(false); // no steps are cached
         }
         if let Some(family) = self.pool.family(*id) {
-            let (next, end) = follow_links(self.pool, family, &mut visit.state, &mut visit.path)?;
+            let Visit { state, path, .. } = visit;
+            let (next, end) = match self.settings.config.transpositions {
+                true => follow_links::<G, V, true>(self.pool, family, state, path)?,
+                false => follow_links::<G, V, false>(self.pool, family, state, path)?,
+            };
             *id = end;
             if !next.is_child() {
                 return Ok(next == Link::NEW);
@@ -184,8 +202,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut kept = path.filter_map(|(i, step)| Some((i, self.tree.kept.get(step.node)?)));
         let (last, state) = kept.next().unwrap_or((0, &self.tree.state));
         visit.state.clone_from(state);
-        for step in &visit.path[last + 1..] {
-            visit.state.apply(self.pool[step.node].action)?;
+        for i in last + 1..visit.path.len() {
+            let Step { node, slot } = visit.path[i];
+            let edge = self.pool.edge(visit.path[i - 1].node, slot, node);
+            visit.state.apply(self.pool[edge].action)?;
         }
         visit.synced = visit.path.len();
         Ok(())
@@ -262,7 +282,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(DescentEnd::Finished)
     }
 
-    fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
+    pub(super) fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
         self.backup(path, value, proven);
         self.tree.progress.started += 1;
         self.tree.progress.finished += 1;
@@ -289,10 +309,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         choice: Choice,
     ) -> Result<Step, SearchError<G::Error>> {
         match choice {
-            Choice::Visited(slot, node) => {
+            Choice::Visited(slot, child) => {
                 if !G::KEEP_STATES {
-                    Self::step(visit, self.pool[node].action)?;
+                    Self::step(visit, self.pool[child].action)?;
                 }
+                let node = self.pool.position(child);
                 Ok(Step { node, slot })
             }
             Choice::New(index, prior) => self.add_child(visit, id, index, prior),
@@ -304,25 +325,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 const FEW: usize = 32;
 
 /// Follows the cached steps from a family, with the state and the path; returns the last link and
-/// the last node. A last link to a child leads to a node without a family.
+/// the last node. A last link to a child leads to a node without a family. With shared positions it
+/// stops where the game ends by repetition.
 #[inline(never)] // tells the compiler that arguments do not alias
-fn follow_links<G: Game, V: Values>(
+fn follow_links<G: Game, V: Values, const SHARED: bool>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,
     path: &mut Vec<Step>,
 ) -> Result<(Link, NodeId), G::Error> {
     if G::KEEP_STATES || size_of::<G>() > FEW {
-        return follow_links_in_place(pool, family, state, path);
+        return follow_links_in_place::<G, V, SHARED>(pool, family, state, path);
     }
     let mut near = state.clone();
-    let end = follow_links_in_place(pool, family, &mut near, path)?;
+    let end = follow_links_in_place::<G, V, SHARED>(pool, family, &mut near, path)?;
     *state = near;
     Ok(end)
 }
 
 #[inline(always)]
-fn follow_links_in_place<G: Game, V: Values>(
+fn follow_links_in_place<G: Game, V: Values, const SHARED: bool>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,
@@ -348,6 +370,9 @@ fn follow_links_in_place<G: Game, V: Values>(
         path.push(Step { node, slot });
         if let LinkTarget::Node(node) = next.target() {
             return Ok((next, node));
+        }
+        if SHARED && state.is_repetition() {
+            return Ok((Link::UNKNOWN, node));
         }
     }
 }

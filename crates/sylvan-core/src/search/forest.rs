@@ -84,8 +84,10 @@ impl<G: Game, V: Values> Shard<G, V> {
             },
             listed: settings.deals,
         };
+        let mut pool = Pool::new(edges, bytes);
+        pool.records = settings.config.transpositions;
         Self {
-            pool: Pool::new(edges, bytes),
+            pool,
             trees: Vec::new(),
             batch: Batch::default(),
             scratch: Scratch::default(),

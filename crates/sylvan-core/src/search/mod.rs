@@ -22,6 +22,7 @@ pub mod playouts; // built-in evaluators: uniform, hash-random, playouts
 pub(crate) mod top_actions; // selects the most likely actions of a learned policy
 pub(crate) mod expand; // applies an evaluation: the leaf gets edges
 pub(crate) mod backup; // adds values to every node of the path
+pub(crate) mod graph; // transpositions: one node per position
 pub(crate) mod proofs; // bounds and proven results
 pub(crate) mod abandon; // undoes a descent that was not evaluated
 pub(crate) mod root; // root noise, and advancing to a new root
@@ -35,3 +36,5 @@ pub(crate) mod model_step; // select and update for a learned model
 
 #[cfg(test)]
 mod link_tests; // cached steps and links stay correct after any operation
+#[cfg(test)]
+mod graph_tests; // shared positions stay counted, found and linked after any operation

@@ -34,7 +34,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut actions = Vec::new();
         let mut next = Some(id);
         while let Some(id) = next {
-            if let Some(mut ending) = self.ending(id, u32::MAX) {
+            // Between shared positions there are too many lines to compare them all.
+            let compare = !self.settings.config.transpositions;
+            if let Some(mut ending) = compare.then(|| self.ending(id, u32::MAX)).flatten() {
                 ending.reverse();
                 actions.extend(ending);
                 break;
@@ -44,6 +46,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 _ => None,
             };
             actions.extend(next.map(|child| self.pool[child].action));
+            next = next.map(|child| self.pool.position(child));
         }
         actions
     }

@@ -167,14 +167,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn reroot(&mut self, action: Action, same: bool) {
         self.tree.sweep.reset();
         self.tree.q_range = MinMaxStats::default();
+        self.tree.plies += 1;
         let old = self.tree.root;
         let others: Vec<NodeId> = self.pool.ids(old).collect();
         let mut kept = others.iter().copied();
         let kept = kept.find(|&child| {
-            let child = &self.pool[child];
+            let node = &self.pool[self.pool.position(child)];
             // A proven node whose edges were dropped has no actions to choose from.
-            let bare = child.kind() == NodeKind::Leaf && child.is_proven();
-            same && !bare && child.action == action
+            let bare = node.kind() == NodeKind::Leaf && node.is_proven();
+            same && !bare && self.pool[child].action == action
         });
         let root = kept.unwrap_or_else(|| {
             self.tree.nodes += 1;
@@ -185,7 +186,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool.remove_subtree(child, self.tree);
         }
         self.pool.remove_node(old, self.tree);
-        self.tree.root = root;
+        self.tree.root = self.as_root(root);
+    }
+
+    /// The position of the last edge from an old root, as a node that no edge leads to.
+    fn as_root(&mut self, child: NodeId) -> NodeId {
+        let root = self.pool.position(child);
+        if child != root {
+            self.pool.remove_edge(child, &mut self.tree.bytes);
+            self.pool[root].set_shared(false);
+        }
+        if self.settings.config.transpositions {
+            self.tree.positions.remove(self.pool, root);
+        }
+        root
     }
 
     /// Moves the edges of the new root out of the pool.

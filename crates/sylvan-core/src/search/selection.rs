@@ -29,7 +29,7 @@
 use crate::contracts::config::{Config, Fpu, Selection};
 use crate::contracts::game::Game;
 use crate::contracts::values::Values;
-use crate::memory::family::{Child, FamilyMut, Link};
+use crate::memory::family::{CLOSED, Child, FamilyMut, Link};
 use crate::memory::node::NodeId;
 use crate::memory::simd::{best_scaled, best_score};
 use crate::search::scale::Scale;
@@ -100,6 +100,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let (fpu, scale) = (self.fpu(id, mass), self.learned_scale(id));
         self.best_of(id, |child| {
             let q = match (self.pool[child.id].visits, scale) {
+                _ if child.q == CLOSED => CLOSED, // a known position may be closed before a visit
                 (0, _) => fpu,
                 (_, None) => child.q,
                 (_, Some(scale)) => scale.apply(child.q),

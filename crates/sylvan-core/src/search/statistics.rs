@@ -1,5 +1,7 @@
 //! Statistics of any node, for users.
 
+use std::collections::HashSet;
+
 use crate::contracts::game::{Action, Game, Seat};
 use crate::contracts::rng::mix;
 use crate::contracts::values::Values;
@@ -34,6 +36,8 @@ pub struct NodeStats {
     pub proven: Option<Vec<f64>>,
     /// In the game's order.
     pub edges: Vec<EdgeStats>,
+    /// Its number in the tree, if several edges lead to it.
+    pub shared: Option<NodeId>,
 }
 
 impl EdgeStats {
@@ -55,13 +59,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub fn find(&self, path: &[Action]) -> Option<NodeId> {
         path.iter().try_fold(self.tree.root, |id, &action| {
             let mut children = self.pool.ids(id);
-            children.find(|&child| self.pool[child].action == action)
+            let child = children.find(|&child| self.pool[child].action == action);
+            child.map(|child| self.pool.position(child))
         })
     }
 
-    /// A hash of the actions and visit counts of all nodes: equal trees have equal signatures.
+    /// A hash of the actions and visit counts of all edges: equal trees have equal signatures.
     pub fn signature(&self) -> u64 {
-        let mut hash = 0;
+        let (mut hash, mut seen) = (0, HashSet::new());
         let mut stack = vec![(self.tree.root, 0)];
         while let Some((id, depth)) = stack.pop() {
             let node = &self.pool[id];
@@ -69,7 +74,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 mix(hash, depth << 32 | u64::from(node.action)),
                 node.visits.into(),
             );
-            let mut children: Vec<NodeId> = self.pool.ids(id).collect();
+            let position = self.pool.position(id);
+            if position != id && !seen.insert(position) {
+                continue;
+            }
+            let mut children: Vec<NodeId> = self.pool.ids(position).collect();
             children.retain(|&child| self.pool[child].visits > 0);
             children.sort_by_key(|&child| self.pool[child].index);
             stack.extend(children.into_iter().map(|child| (child, depth + 1)));
@@ -94,6 +103,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             w: per_seat(node.w),
             proven: proven.then(|| per_seat(node.proven())),
             edges: self.edge_stats(id, path)?,
+            shared: node.is_shared().then_some(id),
         }))
     }
 
@@ -169,14 +179,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Adds the statistics of visited children to the edges of a node.
     fn add_children(&self, id: NodeId, edges: &mut [EdgeStats]) {
         let (node, discount) = (&self.pool[id], self.settings.config.discount);
-        for child in self.pool.ids(id) {
-            let child = &self.pool[child];
+        for id in self.pool.ids(id) {
+            let child = self.pool.present(id);
             let edge = &mut edges[usize::from(child.index)];
             edge.visits = child.visits;
             let visits = f64::from(child.visits);
             edge.w = visits * V::reward(&child.extra, node.seat())
                 + discount * child.w.seat(node.seat());
-            edge.kind = child.kind();
+            edge.kind = self.pool[self.pool.position(id)].kind();
             if self.settings.config.proofs && child.is_bounded() {
                 let (low, high) = child.step_bounds(node.seat(), discount);
                 edge.bounds = (low + 0.0, high + 0.0);

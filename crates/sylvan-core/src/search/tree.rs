@@ -5,7 +5,7 @@
 //! algorithm are methods of `Search`, one file each: `descend.rs` goes down to a leaf
 //! (`information_set.rs` with hidden information), `selection.rs` (`uct.rs`, `gumbel.rs`,
 //! `forced_playouts.rs`) selects edges, `expand.rs` applies an evaluation, `backup.rs` adds it to
-//! the path, `proofs.rs` updates proven bounds, `root.rs` prepares the root, `budget.rs` drops the
+//! the path (`graph.rs` where positions are shared), `proofs.rs` updates proven bounds, `root.rs` prepares the root, `budget.rs` drops the
 //! least visited subtrees.
 
 use std::collections::{HashMap, VecDeque};
@@ -17,6 +17,7 @@ use crate::contracts::values::Values;
 use crate::memory::budget::{Owner, Sweep};
 use crate::memory::node::{Node, NodeId};
 use crate::memory::pool::Pool;
+use crate::memory::positions::Positions;
 use crate::search::backup::Level;
 use crate::search::gumbel::Tried;
 use crate::search::rave::{AMAF_BYTES, Amaf};
@@ -72,6 +73,10 @@ pub struct Tree<G> {
     pub nodes: u64,
     pub bytes: u64,
     pub sweep: Sweep,
+    /// All positions but the root's, with transpositions.
+    pub positions: Positions,
+    /// Plies from the first root to this one.
+    pub plies: u64,
     /// Its index in its shard.
     pub index_in_shard: usize,
     /// `half_mix` of the number of its random stream.
@@ -98,6 +103,8 @@ impl<G: Game> Tree<G> {
             nodes: 1,
             bytes,
             sweep: Sweep::default(),
+            positions: Positions::default(),
+            plies: 0,
             index_in_shard: 0,
             stream: half_mix(mix(seed, stream)),
         };
@@ -162,6 +169,10 @@ impl<G: Game> Owner for Tree<G> {
 
     fn nodes(&mut self) -> &mut u64 {
         &mut self.nodes
+    }
+
+    fn positions(&mut self) -> &mut Positions {
+        &mut self.positions
     }
 
     fn forget(&mut self, id: NodeId) {

@@ -5,7 +5,7 @@
 
 use crate::contracts::game::Game;
 use crate::contracts::values::Values;
-use crate::memory::family::Child;
+use crate::memory::family::{CLOSED, Child};
 use crate::memory::node::NodeId;
 use crate::search::selection::Choice;
 use crate::search::tree::Search;
@@ -24,6 +24,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];
             let q = match (child.visits, scale) {
+                _ if q == CLOSED => CLOSED,
                 (0, _) => fpu,
                 (_, None) => q,
                 (_, Some(scale)) => scale.apply(q),

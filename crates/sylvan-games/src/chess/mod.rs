@@ -257,7 +257,7 @@ impl Chess {
     fn outcome_by_past(&self) -> Option<Outcome> {
         if self.at_root {
             None
-        } else if self.is_repetition() {
+        } else if self.is_repeated() {
             Some(Outcome::Repetition)
         } else {
             (self.position.clock >= 100).then_some(Outcome::FiftyMoves)
@@ -275,14 +275,14 @@ impl Chess {
         Some(Outcome::Tablebase { winner })
     }
 
-    fn is_repetition(&self) -> bool {
+    fn is_repeated(&self) -> bool {
         self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
     }
 
     /// Whose turn it is, without restrictions and tables, and all moves.
     #[inline]
     fn turn_by_rules(&self, actions: &mut Vec<Action>) -> Turn {
-        if !self.at_root && self.is_repetition() || self.position.is_dead() {
+        if !self.at_root && self.is_repeated() || self.position.is_dead() {
             actions.clear();
             return Turn::Over;
         }
@@ -472,5 +472,16 @@ impl Game for Chess {
 
     fn key(&self) -> Sure<u64> {
         Ok(self.position.key)
+    }
+
+    /// The position and the plies since the last capture or pawn move, which rise until the next
+    /// one: so no key recurs on a line. Repetitions are reported by `is_repetition`. Networks that see
+    /// earlier boards see those of the line that came first.
+    fn position_key(&self, _ply: u64) -> Sure<Option<u64>> {
+        Ok(Some(mix(self.position.key ^ mix(self.position.clock.into()))))
+    }
+
+    fn is_repetition(&self) -> bool {
+        self.history.in_tree && !self.at_root && self.is_repeated()
     }
 }

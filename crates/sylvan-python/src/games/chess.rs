@@ -173,6 +173,18 @@ impl PyChess {
         PyBytes::new(py, &[key, self.state.full_key().to_le_bytes()].concat())
     }
 
+    /// Position and plies since the last capture or pawn move, 8 bytes; `ply` is not used.
+    #[allow(unused_variables, reason = "the name is Python's keyword")]
+    fn position_key<'py>(&self, py: Python<'py>, ply: u64) -> Bound<'py, PyBytes> {
+        let Ok(key) = self.state.position_key(ply);
+        PyBytes::new(py, &key.unwrap_or_default().to_le_bytes())
+    }
+
+    /// Whether this line of a search repeats one of its positions, and that is a draw.
+    fn is_repetition(&self) -> bool {
+        self.state.is_repetition()
+    }
+
     /// The position's Zobrist key: equal for equal positions, regardless of their history.
     #[getter]
     fn zobrist(&self) -> u64 {

@@ -1,0 +1,241 @@
+//! Transpositions: one node for a position that several lines reach.
+//!
+//! The first edge to a position is its node, as in a tree. When a second edge reaches it
+//! (`Game::position_key`), the position is shared, and its edges keep N, W and P for themselves
+//! (`positions.rs`):
+//!
+//! ```text
+//!     W(edge) = N(edge) * Q(position)         Q(position) = W / N, within its proven bounds
+//!     W(node) = its own evaluation + the sum of W over its edges
+//! ```
+//!
+//! A walk adds one visit to every edge and position of its path, so nothing is counted twice. In
+//! the backup, W of an edge and of the nodes above it grow by the change of W(edge), not by the
+//! leaf's value. Every node of the path also brings its other shared edges up to date. Selection
+//! reads the present Q of shared positions, so nodes with such edges cache no steps.
+//!
+//! No cycles: keys do not recur on a line, so a walk never meets a node of its own path.
+//!
+//! Repetitions depend on the line, not on the position: a walk that repeats a position of its line
+//! ends there in a draw, which counts for the last edge, not for a shared position behind it, and
+//! proves nothing.
+//!
+//! Twin: `sylvan.reference.graph`. Idea: KataGo's notes on graph search.
+
+use std::collections::HashSet;
+
+use crate::contracts::game::{Action, Game, Turn};
+use crate::contracts::values::Values;
+use crate::memory::node::{Node, NodeId, NodeKind};
+use crate::search::descend::SearchError;
+use crate::search::tree::Search;
+use crate::search::visit::{Step, Visit};
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Adds an edge to the state of `visit`: returns its position, known or new, and the child that
+    /// stands for it in the parent's family.
+    pub(super) fn add_position(
+        &mut self,
+        visit: &mut Visit<G>,
+        parent: NodeId,
+        edge: Node<V>,
+    ) -> Result<(NodeId, NodeId), SearchError<G::Error>> {
+        let ply = self.tree.plies + visit.path.len() as u64;
+        let key = visit.state.position_key(ply)?;
+        if let Some(known) = key.and_then(|key| self.tree.positions.find(self.pool, key)) {
+            self.check_equal(visit, known, edge.action)?;
+            let child = self.pool.add_edge(&edge, known, &mut self.tree.bytes);
+            self.pool[parent].set_links(true);
+            return Ok((known, child));
+        }
+        let (tree, pool) = (&mut *self.tree, &mut *self.pool);
+        let id = pool.add(edge, &mut tree.bytes);
+        tree.nodes += 1;
+        if let Some(key) = key {
+            tree.positions.insert(pool, (id, key), parent, &mut tree.bytes);
+        }
+        Ok((id, id))
+    }
+
+    /// Checks that a known position has the turn and the legal actions of a state with the same key.
+    fn check_equal(
+        &mut self,
+        visit: &mut Visit<G>,
+        known: NodeId,
+        action: Action,
+    ) -> Result<(), SearchError<G::Error>> {
+        if visit.state.is_repetition() {
+            return Ok(()); // this line ends here, others go on
+        }
+        let turn = visit.state.turn(&mut visit.actions)?;
+        let (node, actions) = (&self.pool[known], &visit.actions);
+        let equal = match node.kind() {
+            NodeKind::Leaf => true,
+            NodeKind::Chance => turn == Turn::Chance,
+            NodeKind::Terminal => turn == Turn::Over,
+            NodeKind::Decision => {
+                turn == Turn::Seat(node.seat())
+                    && actions.len() == usize::from(node.num_edges)
+                    && self.pool.actions(known).is_none_or(|known| known == actions)
+            }
+        };
+        if equal {
+            return Ok(());
+        }
+        let here = self.actions_along(&visit.path).chain([action]).collect();
+        let mut there = Vec::new();
+        self.find_line(self.tree.root, known, &mut there, &mut HashSet::new());
+        Err(SearchError::EqualKeys(there, here))
+    }
+
+    /// The actions of a path.
+    fn actions_along<'a>(&'a self, path: &'a [Step]) -> impl Iterator<Item = Action> + 'a {
+        let steps = path.windows(2);
+        let edges = steps.map(|pair| self.pool.edge(pair[0].node, pair[1].slot, pair[1].node));
+        edges.map(|edge| self.pool[edge].action)
+    }
+
+    /// Searches a line to a position; `line` holds the actions to `from`.
+    fn find_line(
+        &self,
+        from: NodeId,
+        position: NodeId,
+        line: &mut Vec<Action>,
+        seen: &mut HashSet<NodeId>,
+    ) -> bool {
+        if from == position {
+            return true;
+        }
+        if !seen.insert(from) {
+            return false;
+        }
+        for child in self.pool.ids(from) {
+            line.push(self.pool[child].action);
+            if self.find_line(self.pool.position(child), position, line, seen) {
+                return true;
+            }
+            line.pop();
+        }
+        false
+    }
+
+    /// Ends a descent that has just repeated a position of its line; returns whether it has.
+    #[inline(always)]
+    pub(super) fn end_repetition(&mut self, visit: &mut Visit<G>) -> bool {
+        let repeats = self.settings.config.transpositions && visit.state.is_repetition();
+        if repeats {
+            self.finish_repetition(visit);
+        }
+        repeats
+    }
+
+    #[cold]
+    fn finish_repetition(&mut self, visit: &mut Visit<G>) {
+        if let [.., above, end] = visit.path[..]
+            && self.pool[end.node].is_shared()
+        {
+            let edge = self.pool.child(above.node, end.slot);
+            self.pool.add_repeat(edge);
+        }
+        self.record_depth(visit);
+        self.backup_graph(&visit.path, V::default(), false, true);
+        self.tree.progress.started += 1;
+        self.tree.progress.finished += 1;
+    }
+
+    /// The backup (`backup.rs`) along a path with shared positions. `repeated`: a draw by
+    /// repetition, which a shared position at the end does not count.
+    pub(super) fn backup_graph(
+        &mut self,
+        path: &[Step],
+        mut value: V,
+        mut proven: bool,
+        repeated: bool,
+    ) {
+        let mut end = path.len() - 1;
+        let leaf = &mut self.pool[path[end].node];
+        if !(repeated && leaf.is_shared()) {
+            leaf.visits += 1;
+            leaf.w.add(&value);
+        }
+        while end > 0 {
+            let first = if proven { end } else { self.first_of_tree(path, end) };
+            if first < end {
+                value = self.propagate(&path[first..=end], value);
+                end = first;
+                continue;
+            }
+            let (above, Step { node, slot }) = (path[end - 1], path[end]);
+            let edge = self.pool.edge(above.node, slot, node);
+            if edge != node {
+                self.pool[edge].visits += 1;
+                let (change, bounded) = self.pool.update_edge(edge);
+                (value, proven) = (change, proven || bounded);
+            }
+            let (growth, bounded) = self.refresh_shared(above.node);
+            if self.settings.config.proofs && (proven || bounded) {
+                proven = self.conclude(above.node);
+            }
+            self.pool[above.node].w.add(&growth);
+            value = self.propagate(&[above, Step { node: edge, slot }], value);
+            value.add(&growth);
+            if self.pool[above.node].has_links() {
+                self.forget_next(&[above]);
+            }
+            end -= 1;
+        }
+    }
+
+    /// The first index from which the path up to `end` is as in a tree: no shared position, and no
+    /// node with edges to one.
+    fn first_of_tree(&self, path: &[Step], end: usize) -> usize {
+        let mut first = end;
+        while first > 0
+            && !self.pool[path[first].node].is_shared()
+            && !self.pool[path[first - 1].node].has_links()
+        {
+            first -= 1;
+        }
+        first
+    }
+
+    /// Brings the shared edges of a node up to date; returns by how much its W grows, and whether
+    /// bounds of an edge changed.
+    fn refresh_shared(&mut self, id: NodeId) -> (V, bool) {
+        let (mut growth, mut bounded) = (V::default(), false);
+        if !self.pool[id].has_links() {
+            return (growth, bounded);
+        }
+        for slot in 0..self.pool.num_children(id) as u16 {
+            let child = self.pool.child(id, slot);
+            if self.pool[child].is_edge() {
+                let (change, changed) = self.pool.update_edge(child);
+                growth.add(&change.times(self.settings.config.discount));
+                bounded |= changed;
+                self.show_q(id, slot, child);
+            }
+        }
+        (growth, bounded)
+    }
+
+    /// Updates the Q of all shared edges of a node for selection.
+    pub(super) fn show_shared(&mut self, id: NodeId) {
+        for slot in 0..self.pool.num_children(id) as u16 {
+            let child = self.pool.child(id, slot);
+            if self.pool[child].is_edge() {
+                self.show_q(id, slot, child);
+            }
+        }
+    }
+
+    fn show_q(&mut self, id: NodeId, slot: u16, child: NodeId) {
+        let node = &self.pool[id];
+        if node.kind() != NodeKind::Decision || self.pool[child].visits == 0 {
+            return;
+        }
+        let edge = self.pool.present(child);
+        let q = edge.q(edge.mean(), node.seat(), self.settings.config.discount);
+        let q = self.settings.known.map_or(q, |scale| scale.apply(q));
+        self.pool.set_q(id, slot, q);
+    }
+}
