@@ -45,9 +45,7 @@ class RandomGame(Game):
     num_players = 2
     num_actions = NUM_ACTIONS
 
-    def __init__(
-        self, shape: Shape, key: int | None = None, ply: int = 0, last: int = 0
-    ) -> None:
+    def __init__(self, shape: Shape, key: int | None = None, ply: int = 0, last: int = 0) -> None:
         self.shape, self.ply, self.last = shape, ply, last
         self.num_players, self.zero_sum = shape.num_players, shape.zero_sum
         self.hash = mix(shape.seed, 1) if key is None else key

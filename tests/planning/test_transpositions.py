@@ -256,14 +256,17 @@ def evaluate_chess_leaves(leaves):
 def test_core_equals_reference_where_lines_repeat_positions(repetitions, in_flight):
     game = Chess(BLOCKED, repetitions=repetitions)
     config = SearchConfig(simulations=2500, transpositions=True, leaves_in_flight=in_flight)
-    slow, fast = reference.Search(game, evaluate_chess, config), Search(evaluate_chess_leaves, config)
+    slow, fast = (
+        reference.Search(game, evaluate_chess, config),
+        Search(evaluate_chess_leaves, config),
+    )
     for state in (game, None):
         slow.run()
         result = fast.run(state)
         assert (result.nodes, result.depth) == (slow.nodes, slow.depth)
-        assert [edge.N for edge in sorted(result.tree.root.edges, key=lambda edge: edge.action)] == [
-            child.N for _, child in sorted(slow.root.children.items())
-        ]
+        assert [
+            edge.N for edge in sorted(result.tree.root.edges, key=lambda edge: edge.action)
+        ] == [child.N for _, child in sorted(slow.root.children.items())]
         compare(slow.root, result.tree.root, most=6)
         edges = [c for node in graph.positions(slow.root) for c in node.children.values()]
         assert any(edge.repeats for edge in edges)
@@ -317,7 +320,9 @@ def test_a_game_without_keys_is_searched_as_a_tree():
 
     shape = Shape(seed=3, depth=8, branching=4, width=5, stop=0.0)
     plain, nameless = (
-        Search(evaluate_leaves, simulations=200, transpositions=t).run(kind(shape, make(shape).hash))
+        Search(evaluate_leaves, simulations=200, transpositions=t).run(
+            kind(shape, make(shape).hash)
+        )
         for kind, t in ((type(make(shape)), False), (Nameless, True))
     )
     assert plain.nodes == nameless.nodes
@@ -341,7 +346,7 @@ def test_views_draw_a_shared_position_once():
 
 
 def test_fine_70_is_solved():
-    """Kb1 is the only winning move. Without transpositions 14 million simulations do not find it."""
+    """Kb1 is the only winning move; a tree does not find it in 14 million simulations."""
     game = Chess("8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1")
     result = sylvan.search(game, evaluator="material", simulations=200_000, transpositions=True)
     assert result.best_label == "Kb1"

@@ -16,7 +16,7 @@ from tests.planning.random_games import Shape, evaluate, make
 from tests.planning.test_equality import compare
 
 
-def test_it_is_shorter_than_600_lines():
+def test_it_is_shorter_than_650_lines():
     """Not counted: other sources of states (learned models, hidden information), transpositions,
     `__init__.py`, and
     the functions of options that are off by default: RAVE (`mixed`, `update_amaf`), progressive
@@ -34,7 +34,7 @@ def test_it_is_shorter_than_600_lines():
         reference.Search.at_horizon,
     )
     options = sum(len(inspect.getsource(function).splitlines()) for function in optional)
-    assert sum(len(path.read_text().splitlines()) for path in files) - options < 600
+    assert sum(len(path.read_text().splitlines()) for path in files) - options < 650
 
 
 def test_learned_models_are_listed():

@@ -179,6 +179,7 @@ pub fn saved(py: Python<'_>, (parent, action, node): &Placed<'_>) -> PyResult<Sa
             w: node.W.clone(),
             proven: node.proven.clone(),
             edges: edges.collect::<PyResult<_>>()?,
+            shared: None,
         },
     })
 }

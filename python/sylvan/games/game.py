@@ -234,8 +234,9 @@ class Game(ABC):
         return None
 
     def position_key(self, ply: int) -> bytes | None:
-        """Return the key under which a search with `transpositions=True` shares this state's node.
-        Default: `key()` and `ply`, the plies since the search began, so that no node follows itself.
+        """Return the key by which a search with `transpositions=True` shares this state's node.
+        Default: `key()` and `ply`, the plies since the search began, so that no
+        node follows itself.
 
         Override it to share more: leave out `ply` if no state can recur in one game.
         """

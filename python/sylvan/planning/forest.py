@@ -208,6 +208,8 @@ class Forest(Trees):
         """
         if self._views:
             raise ConfigError("A search over hidden cards cannot go on from a result.")
+        if self.config.transpositions:
+            raise ConfigError("A search with transpositions=True cannot go on from a result.")
         try:
             self._native.restore(self._number(tree), saved.places())
         finally:

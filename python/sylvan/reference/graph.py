@@ -1,8 +1,8 @@
 """Transpositions: one node for a position that several edges reach.
 
-Positions are equal if their keys are (`Game.position_key`). The first edge to a position is its node,
-as in a tree. When a second edge reaches it, the position gets a node of its own, and both edges keep
-N, W and P for themselves. Then
+Positions are equal if their keys are (`Game.position_key`). The first edge to a position is its
+node, as in a tree. When a second edge reaches it, the position gets a node of its own, and both
+edges keep N, W and P for themselves. Then
 
     W(edge) = N(edge) * Q(position)         Q(position) = W / N, clipped to its proven bounds
     W(node) = its own evaluation + the sum of W over its edges
@@ -14,9 +14,9 @@ to date when the next walk backs up through it (`refresh`).
 There are no cycles: no position recurs on a line, since keys contain the number of plies, or, in
 chess, the plies since the last capture or pawn move.
 
-Repetitions depend on the line, not on the position. A walk that repeats a position of its line ends
-there in a draw, which counts for the last edge (`repeats`), not for a shared position behind it, and
-proves nothing.
+Repetitions depend on the line, not on the position. A walk that repeats a position of its line
+ends there in a draw, which counts for the last edge (`repeats`), not for a shared position behind
+it, and proves nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def share(edge: Node, state: Game, ply: int, search: Search) -> None:
-    """Let a new edge lead to the node of its position, if there is one; ply: since the first root."""
+    """Let a new edge lead to the node of its position, if there is one.
+
+    :param ply: plies since the first root.
+    """
     key = state.position_key(ply)
     first = search.positions.setdefault(key, edge) if key is not None else edge
     if first is edge:
@@ -54,8 +57,8 @@ def check_equal(position: Node, state: Game) -> None:
     known = list(position.children) if position.kind == "decision" else []
     if position.kind in ("decision", "terminal") and known != actions:
         raise GameContractError(
-            f"{type(state).__name__}.key() is equal in two states, but the legal actions are {known} "
-            f"in one and {actions} in the other: give the two different keys."
+            f"{type(state).__name__}.key() is equal in two states, but the legal actions are "
+            f"{known} in one and {actions} in the other: give the two different keys."
         )
 
 

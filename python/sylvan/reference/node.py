@@ -1,7 +1,7 @@
 """A node of the tree. It also stores the edge into it: N, W and P are the edge's statistics.
 
-With transpositions, several edges may lead to one position (`graph`): then `shared` is its node, and
-N, W and `in_flight` of the edge are the edge's alone. `at` is the position behind any edge.
+With transpositions, several edges may lead to one position (`graph`): then `shared` is its node,
+and N, W and `in_flight` of the edge are the edge's alone. `at` is the position behind any edge.
 
 Arithmetic is part of the specification. Sums are doubles; Q, P, P / (1 + n) and scores are single
 precision (`f32`), each rounded once where it is computed.

@@ -9,8 +9,9 @@ one found. Four bounds, alone or together:
 - `visits`: minimum visits of an action; 1 leaves out unvisited actions;
 - `width`: number of actions of a node, the best ones.
 
-A parent counts its children that are left out. A position that several lines share (transpositions)
-has its children at one row only; the others refer to it (`same_as`). `schema.py` describes the format.
+A parent counts its children that are left out. A position that several lines share (with
+transpositions) has its children at one row only; the others refer to it (`same_as`). `schema.py`
+describes the format.
 """
 
 import heapq

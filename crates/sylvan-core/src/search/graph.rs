@@ -52,7 +52,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let id = pool.add(edge, &mut tree.bytes);
         tree.nodes += 1;
         if let Some(key) = key {
-            tree.positions.insert(pool, (id, key), parent, &mut tree.bytes);
+            tree.positions
+                .insert(pool, (id, key), parent, &mut tree.bytes);
         }
         Ok((id, id))
     }
@@ -76,7 +77,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             NodeKind::Decision => {
                 turn == Turn::Seat(node.seat())
                     && actions.len() == usize::from(node.num_edges)
-                    && self.pool.actions(known).is_none_or(|known| known == actions)
+                    && self
+                        .pool
+                        .actions(known)
+                        .is_none_or(|known| known == actions)
             }
         };
         if equal {
@@ -159,7 +163,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             leaf.w.add(&value);
         }
         while end > 0 {
-            let first = if proven { end } else { self.first_of_tree(path, end) };
+            let first = if proven {
+                end
+            } else {
+                self.first_of_tree(path, end)
+            };
             if first < end {
                 value = self.propagate(&path[first..=end], value);
                 end = first;

@@ -14,7 +14,7 @@
 //! a tree that the game does not have.
 //!
 //! Limits: no Gumbel (the evaluator's value of each node is not among the statistics), no RAVE, no
-//! information sets, no learned models; a learned value range (`ValueRange::Tree`) begins with the
+//! transpositions, no information sets, no learned models; a learned value range (`ValueRange::Tree`) begins with the
 //! values of the saved nodes, not with all that were ever seen.
 
 use std::collections::HashMap;
@@ -177,6 +177,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             "a Gumbel search plans all its simulations at its beginning"
         } else if config.rave > 0.0 {
             "RAVE's statistics are not saved"
+        } else if config.transpositions {
+            "the statistics do not say which lines meet"
         } else if G::LEARNED || self.deals() {
             "trees over hidden cards or learned states are not saved"
         } else {

@@ -478,7 +478,9 @@ impl Game for Chess {
     /// one: so no key recurs on a line. Repetitions are reported by `is_repetition`. Networks that see
     /// earlier boards see those of the line that came first.
     fn position_key(&self, _ply: u64) -> Sure<Option<u64>> {
-        Ok(Some(mix(self.position.key ^ mix(self.position.clock.into()))))
+        Ok(Some(mix(
+            self.position.key ^ mix(self.position.clock.into())
+        )))
     }
 
     fn is_repetition(&self) -> bool {
