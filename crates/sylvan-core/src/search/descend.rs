@@ -368,11 +368,11 @@ fn follow_links_in_place<G: Game, V: Values, const SHARED: bool>(
             state.apply(action)?;
         }
         path.push(Step { node, slot });
-        if let LinkTarget::Node(node) = next.target() {
-            return Ok((next, node));
-        }
         if SHARED && state.is_repetition() {
             return Ok((Link::UNKNOWN, node));
+        }
+        if let LinkTarget::Node(node) = next.target() {
+            return Ok((next, node));
         }
     }
 }
