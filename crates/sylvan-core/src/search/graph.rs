@@ -143,6 +143,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.record_depth(visit);
         self.backup_graph(&visit.path, V::default(), false, true);
+        self.forget_next(&visit.path[visit.path.len() - 1..]); // lines that do not repeat go on
         self.tree.progress.started += 1;
         self.tree.progress.finished += 1;
     }

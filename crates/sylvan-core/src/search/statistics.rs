@@ -116,6 +116,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             state.apply(action)?;
         }
         let node = &self.pool[id];
+        if self.settings.config.transpositions && state.is_repetition() {
+            return Ok(Vec::new()); // this line ends here, others go on
+        }
         let mut edges: Vec<EdgeStats> = match node.kind() {
             NodeKind::Leaf | NodeKind::Terminal => return Ok(Vec::new()),
             NodeKind::Decision => {
