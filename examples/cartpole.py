@@ -1,8 +1,8 @@
 """Planning without a learned model: an environment that can be copied is its own model.
 
 Gymnasium's CartPole as a game of one seat. Each step is a search on copies of the environment;
-instead of a network, a rough formula estimates how close the pole is to falling. `pip install
-sylvan[gym]`.
+instead of a network, a rough formula estimates how close the pole is to falling. It needs the extra
+`gym`.
 """
 
 import numpy as np

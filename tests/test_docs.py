@@ -4,6 +4,9 @@ The ```python blocks of a page share one namespace and run in order, in an empty
 ```console block every line `$ sylvan ...` is run and must succeed, or, if a line `error: ...`
 follows, fail with this line. A block right after the comment
 `<!-- not run: reason -->` is not run; one after `<!-- file: name -->` is also written to that file.
+
+The commands run as in an activated environment with all extras. So other tests check that the pages
+say how to activate one, and which extras they need.
 """
 
 import os
@@ -111,6 +114,50 @@ def test_page_runs(page, tmp_path, monkeypatch):
         elif block.language == "console":
             for command, error in commands(block.code):
                 run_command(command, f"{page.relative_to(ROOT)}:{block.line}", error)
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(ROOT / page, id=page) for page in ("README.md", "docs/tutorial.md")]
+)
+def test_the_environment_is_activated_before_sylvan_is_called(page):
+    """`make demo` installs into `.venv`, whose commands a new shell does not find."""
+    before, activated, _ = page.read_text().partition("source .venv/bin/activate")
+    assert activated
+    assert "make demo" in before
+    assert "$ sylvan" not in before
+
+
+NEEDS = {
+    "train": r"sylvan (train|pretrain|practise|runs)\b|benchmarks\.selfplay",
+    "torch": r"\bimport torch|from torch\b|build_network|export_onnx|backend=\"torch\"",
+    "gym": r"gymnasium|gym:",
+    "openspiel": r"open_spiel:",
+    "web": r"sylvan web\b",
+    "cluster": r"--cluster\b",
+    "notebook": r"\.widget\(",
+}
+"""By extra, what needs it in the code of a page."""
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+def test_a_page_names_the_extras_that_it_needs(page):
+    text = page.read_text()
+    code = "\n".join(
+        re.findall(r"^```(?:python|console)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    )
+    named = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"extras?(?=\W)[^.]*", text))))
+    if "train" in named:
+        named.add("torch")
+    assert {extra for extra, code_of in NEEDS.items() if re.search(code_of, code)} <= named
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+def test_installing_by_name_is_never_the_only_way(page):
+    """`pip install 'sylvan[train]'` fails on a clean clone: Sylvan is on no package index."""
+    text = page.read_text()
+    assert "pip install sylvan" not in text
+    if re.search(r"pip install ['\"]sylvan", text):
+        assert re.search(r"pip install -e '\.\[", text)
 
 
 def test_the_files_of_the_search_exist():
