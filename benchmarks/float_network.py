@@ -1,0 +1,107 @@
+"""The PyTorch network behind an int8 model of a residual tower, to run it on a GPU.
+
+`sylvan.networks.quantize` writes a convolution as
+
+    y / s_out + z = round(clip(sum of w8 * (x / s_in) * scale + bias8 * scale))
+
+so the float weights are w8 * scale * s_out / s_in and the bias is bias8 * scale * s_out + offset.
+The step `s_in` of a sum of two layers and `s_out`, `offset` of a block's last convolution are
+constants of the model. The step between the two convolutions of a block is not stored and cancels.
+All other layers have their weights as they are, some in half precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import NetworkError
+from sylvan.evaluators.onnx import onnx_session, session_header
+from sylvan.networks.onnx_file import read_model
+
+if TYPE_CHECKING:
+    from sylvan.networks.network import Network
+
+__all__ = ["float_network"]
+
+Floats = NDArray[np.floating[Any]]
+
+
+def float_network(path: Path) -> Network:
+    """The network of an int8 file as a PyTorch module.
+
+    :raises NetworkError: the file holds another kind of network.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    from sylvan.networks import build_network
+    from sylvan.networks.checkpoint import load_tensors
+
+    header = session_header(onnx_session(path, path.name), path.name)
+    shape = {**header.architecture, "norm": "folded"}
+    if shape.get("name") != "tower" or shape.pop("weights", None) != "int8":
+        raise NetworkError(f"{path.name} is not a residual tower in int8: give .safetensors.")
+    module = build_network(header.model_copy(update={"architecture": shape}))
+    graph = onnx.load_from_string(read_model(path)).graph
+    constants = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    names = sorted(module.state_dict(), key=_place)
+    arrays = dict(zip(names, _parameters(graph, constants), strict=False))
+    expected = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    if {name: array.shape for name, array in arrays.items()} != expected:
+        raise NetworkError(f"{path.name} has other layers than its header says: give .safetensors.")
+    load_tensors(module, arrays)
+    return module.eval()
+
+
+def _place(name: str) -> int:
+    """Sort the module's parameters as the model has them; stable for all others."""
+    order = ("body", "moves_left", "policy.embed", "policy.key", "policy.query", "policy", "value")
+    return next(place for place, part in enumerate(order) if name.startswith(part))
+
+
+def _parameters(graph: Any, constants: dict[str, NDArray[Any]]) -> Iterator[Floats]:
+    """Weights and biases in the order of the model, in the layout of PyTorch."""
+    halves = {node.output[0]: node.input[0] for node in graph.node if node.op_type == "Cast"}
+    for node in graph.node:
+        if node.op_type == "QLinearConv":
+            yield from _convolution(node, constants)
+            continue
+        for name in node.input:
+            array = constants.get(halves.get(name, name))
+            if array is None or array.dtype not in (np.float16, np.float32) or not array.ndim:
+                continue
+            array = array.astype(np.float32)
+            if node.op_type in ("Gemm", "Conv", "MatMul"):
+                yield array.T if node.op_type == "MatMul" else array
+            elif node.op_type == "Add" and array.ndim == 1:
+                yield array
+
+
+def _convolution(node: Any, constants: dict[str, NDArray[Any]]) -> Iterator[Floats]:
+    """Weights and bias of a convolution in integers."""
+    weights, scales, zeros, bias = (
+        constants[node.input[at]].astype(np.float32) for at in (3, 4, 5, 8)
+    )
+    source, result = (name.removesuffix("/int8") for name in (node.input[0], node.output[0]))
+    step_in = _step(source, constants)
+    step_out, offset = (
+        constants.get(f"{result}/4/{part}", np.float32(default)).reshape(-1)
+        for part, default in (("size", 1), ("offset", 0))
+    )
+    scale = scales * step_out
+    yield (
+        (weights - zeros[:, None, None, None]) * scale[:, None, None, None] / step_in[:, None, None]
+    )
+    yield bias * scale + offset
+
+
+def _step(name: str, constants: dict[str, NDArray[Any]]) -> Floats:
+    """The step of a convolution's input, per channel or one for all."""
+    if f"{name}/inverse" in constants:
+        return 1 / constants[f"{name}/inverse"].reshape(-1)
+    return constants.get(f"{name}/4/size", np.float32(1)).reshape(-1)
