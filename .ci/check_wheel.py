@@ -103,6 +103,22 @@ def check_installed(wheel: Path, python: str) -> None:
         run(commands, "analyze", "--simulations", "2000", "--tree", "tree.svg")
         run(f"{folder}/venv/bin/sylvan-uci", text="uci\ngo nodes 100\nquit\n")
         run(f"{folder}/venv/bin/python", "-c", SEARCH)
+        check_missing_extra(commands, folder, away)
+
+
+def check_missing_extra(command: str, folder: str, env: dict[str, str]) -> None:
+    """Training needs PyTorch, which is absent: one line must name the extra to install."""
+    asked = subprocess.run(
+        [command, "train", "tictactoe", "--minutes", "0.1"],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    print("$ sylvan train tictactoe\n" + asked.stderr.strip(), flush=True)
+    one_line = asked.stderr.startswith("error: ") and asked.stderr.count("\n") == 1
+    if asked.returncode != 2 or not one_line or "sylvan[train]" not in asked.stderr:
+        sys.exit("error: without PyTorch, `sylvan train` must say which extra to install")
 
 
 if __name__ == "__main__":

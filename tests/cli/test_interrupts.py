@@ -1,11 +1,15 @@
 """Ctrl-C ends long commands soon, with one exit code, without a traceback."""
 
+import json
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from sylvan.games import Blob
+from sylvan.networks import build_network, save_network
 
 pytestmark = pytest.mark.slow
 
@@ -19,11 +23,11 @@ def started(*words, **options):
     return subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True, **options)
 
 
-def interrupted(process):
+def interrupted(process, code=130):
     """Interrupt a command and return its output."""
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=SOON)
-    assert process.returncode == 130 and "Traceback" not in output + errors, errors
+    assert process.returncode == code and "Traceback" not in output + errors, errors
     return output + errors
 
 
@@ -49,4 +53,38 @@ def test_a_position_that_takes_long_to_solve():
     process = started("solve", "connect4")
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=2)
+    interrupted(process)
+
+
+def test_the_browser_app(tmp_path):
+    process = started("web", "tictactoe", "--port", 0, cwd=tmp_path)
+    assert "http://" in process.stdout.readline()
+    interrupted(process)
+
+
+def test_an_analysis_server():
+    """It ends by the signal, at once, also while a query runs."""
+    process = started("serve-analysis", "--net", "material", stdin=subprocess.PIPE)
+    query = '{"id": 1, "simulations": 1000000000, "report_every": 0.05}\n'
+    process.stdin.write(query)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    interrupted(process, -signal.SIGINT)
+
+
+def test_learning_from_examples(tmp_path):
+    games = tmp_path / "games.pgn"
+    games.write_text("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 1/2-1/2\n\n" * 20)
+    words = ("--network", "mlp1x16", "--epochs", 1e6, "--device", "cpu", "--out", tmp_path / "run")
+    process = started("pretrain", games, *words)
+    assert process.stderr.readline()
+    interrupted(process)
+
+
+def test_practice(tmp_path):
+    network = build_network("suits1x16", game=Blob(), seed=1)
+    save_network(network, tmp_path / "start.safetensors")
+    words = ("--minutes", 5, "--tables", 64, "--device", "cpu", "--out", tmp_path / "run")
+    process = started("practise", "blob", "--from", tmp_path / "start.safetensors", *words)
+    assert "iterations" in process.stderr.readline()
     interrupted(process)

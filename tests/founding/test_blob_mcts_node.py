@@ -725,6 +725,12 @@ def test_s4_3_a_prior_that_is_set_counts_in_the_score():
     root.children[3].prior_prob = 0.9
     assert root._ucb1_score(root.children[3]) > before
     assert root.select_child() is root.children[3]
+    for prior in (math.nan, math.inf, -0.1):
+        with pytest.raises(EvaluationError, match=f"Action 3 has the prior {prior}"):
+            root.children[3].prior_prob = prior
+        with pytest.raises(EvaluationError, match=f"Action 3 has the prior {prior}"):
+            MCTSNode(dealt(), None, root, action_taken=3, prior_prob=prior)
+    assert root.children[3].prior_prob == 0.9
 
 
 def test_s4_7_totals_and_means_can_be_set():

@@ -5,6 +5,7 @@ import math
 import re
 import sys
 import weakref
+from collections import Counter
 from dataclasses import fields
 
 import chess
@@ -515,15 +516,25 @@ def test_s0_14_a_root_is_searched_on_as_if_it_were_one_search(seed, players, bou
     assert network.asked == ["initial"] + ["recurrent", "prediction"] * 60
 
 
-def test_s0_14_a_searched_root_is_searched_on_by_the_core(monkeypatch):
-    """It was once searched on by a loop in Python, 25 times slower than a new root."""
-    root, mcts = searched(Fixed(4672), range(20), num_simulations=100)
-    monkeypatch.setattr(Node, "visit_count", None)  # no node is looked at on the way
-    monkeypatch.setattr(Node, "value_sum", None)
-    mcts.config.num_simulations = 40
-    root.tree.search(40)
+@pytest.mark.parametrize("before", [100, 400])
+def test_s0_14_a_searched_root_is_searched_on_by_the_core(monkeypatch, before):
+    """It was once searched on by a loop in Python, 25 times slower than a new root. Only the root
+    and its children are read, however large the tree is and however long the search.
+    """
+    root, mcts = searched(Fixed(4672), range(20), num_simulations=before)
+    mcts.config.num_simulations = 300
+    read, core_visits = Counter(), Node.core_visits
+
+    def counted(node):
+        read[node.path] += 1
+        return core_visits(node)
+
+    monkeypatch.setattr(Node, "core_visits", counted)
+    mcts.run(root, SEEN, range(20))
     monkeypatch.undo()
-    assert root.visit_count == 141 and len(mcts.nodes) == 141
+    assert set(read) <= {(), *((action,) for action in range(20))}
+    assert max(read.values()) <= 2
+    assert root.visit_count == len(mcts.nodes) == before + 301
 
 
 def test_s0_14_visits_that_no_search_made_are_refused():

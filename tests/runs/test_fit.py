@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from benchmarks.fit import GAMES, ROOT
 from sylvan.cli import app
 from sylvan.runs import fit as fitting
 from sylvan.runs.config import TrainingConfig, merged
@@ -227,10 +228,13 @@ def test_a_named_preset_is_not_fitted(tmp_path, monkeypatch):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("game", ["examples/hex.py:Hex", "connect4"])
-def test_a_minute_has_ten_steps_and_five_ratings(tmp_path, game):
-    """As `python -m benchmarks.fit` measures for three minutes and six games."""
-    assert train(game, "--minutes", 1, "--run", tmp_path / "run", "--quiet").exit_code == 0
+@pytest.mark.parametrize("name", GAMES)
+def test_a_minute_has_ten_steps_and_five_ratings(tmp_path, monkeypatch, name):
+    """As `python -m benchmarks.fit` measures for three minutes."""
+    if GAMES[name].startswith("open_spiel:"):
+        pytest.importorskip("pyspiel")
+    monkeypatch.chdir(ROOT)
+    assert train(GAMES[name], "--minutes", 1, "--run", tmp_path / "run", "--quiet").exit_code == 0
     lines = list(Metrics(tmp_path / "run").lines())
     rated = [line["seconds.arena"] for line in lines if "seconds.arena" in line]
     assert len(lines) >= 10 and len(rated) >= 5 and sum(rated) <= 60 / 5

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import sylvan
 from sylvan import Rng
 from sylvan.blob.copilot import game_of
 from sylvan.games import Chess, ConnectFour, TicTacToe
@@ -131,6 +132,20 @@ def test_looking_at_a_line_changes_nothing(page):
     # The evaluator alone: equal priors, the middle of the range.
     assert details.raw_values == [0, 0]
     assert [edge.P for edge in details.raw_priors] == pytest.approx([1 / 9] * 9)
+
+
+def test_the_edges_of_a_node_come_best_first(page):
+    """After 0 only 4 draws. Some moves had more visits than others before they were refuted, and
+    come after them all the same.
+    """
+    opened(page, "tictactoe", text="0")
+    configured(page)
+    page.searched(3000)
+    page.ask(type="look", path=[], details=True)
+    visits = {edge.action: edge.N for edge in page.wait(Looked).details.edges}
+    result = sylvan.search(TicTacToe([0]), simulations=3000, evaluator="uniform")
+    assert list(visits) == [edge.action for edge in result.tree.root.edges]
+    assert list(visits.values()) != sorted(visits.values(), reverse=True)
 
 
 @pytest.mark.parametrize(

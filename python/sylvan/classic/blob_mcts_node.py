@@ -52,7 +52,7 @@ class MCTSNode:
     """
 
     # A tree has thousands of nodes: slots, and no sums before the first visit.
-    __slots__ = ("_children", "_game", "_sums", "_visits", "action_taken", "parent", "prior_prob")
+    __slots__ = ("_children", "_game", "_prior", "_sums", "_visits", "action_taken", "parent")
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class MCTSNode:
         """
         if not isinstance(game_state, BlobGame):
             raise ConfigError(f"game_state is a {type(game_state).__name__}: give a BlobGame.")
-        self._start(parent, action_taken, prior_prob, game_state.copy())
+        self._start(parent, action_taken, _prior(prior_prob, action_taken), game_state.copy())
         if player is not None and (turn := self.player) != player:
             whose = "the round is over" if turn is None else f"it is {turn}'s turn"
             warnings.warn(
@@ -87,7 +87,7 @@ class MCTSNode:
         prior_prob: float,
         game: BlobGame | None = None,
     ) -> None:
-        self.parent, self.action_taken, self.prior_prob = parent, action_taken, prior_prob
+        self.parent, self.action_taken, self._prior = parent, action_taken, prior_prob
         self._visits = 0
         self._game = game
         self._children: tuple[MCTSNode, ...] | None = None
@@ -142,6 +142,15 @@ class MCTSNode:
     def is_expanded(self) -> bool:
         """Whether `expand` was called."""
         return self._children is not None
+
+    @property
+    def prior_prob(self) -> float:
+        """The prior, a finite number that is not negative."""
+        return self._prior
+
+    @prior_prob.setter
+    def prior_prob(self, prior: float) -> None:
+        self._prior = _prior(prior, self.action_taken)
 
     @property
     def visit_count(self) -> int:
@@ -218,7 +227,7 @@ class MCTSNode:
         seat = self._seat
 
         def key(child: MCTSNode) -> tuple[float, float, int]:
-            return self._score(child, c_puct, seat), child.prior_prob, -(child.action_taken or 0)
+            return self._score(child, c_puct, seat), child._prior, -(child.action_taken or 0)
 
         return max(self._children, key=key)
 
@@ -232,7 +241,7 @@ class MCTSNode:
     def _score(self, child: MCTSNode, c_puct: float, seat: int | None) -> float:
         q = (child if child._credited(seat)[1] else self)._mean(seat)
         settings, visits = puct_settings(c_puct), max(self._visits, 1)
-        return puct(settings, q, child.prior_prob, child._visits, visits)
+        return puct(settings, q, child._prior, child._visits, visits)
 
     def expand(self, action_probs: Mapping[int, float], legal_actions: Sequence[int]) -> None:
         """Create a child per legal action.
@@ -253,14 +262,10 @@ class MCTSNode:
         legal = self._state.get_legal_actions()
         if illegal := set(actions) - set(legal):
             raise IllegalAction(f"Action {min(illegal)} is not legal here: choose from {legal}.")
-        priors = [float(action_probs.get(action, 1 / len(actions))) for action in actions]
-        for action, prior in zip(actions, priors, strict=True):
-            if not (math.isfinite(prior) and prior >= 0):
-                raise EvaluationError(
-                    f"Action {action} has the prior {prior}: give a probability, 0 or more."
-                )
+        even = 1 / len(actions)
+        priors = [_prior(action_probs.get(action, even), action) for action in actions]
         total = sum(priors)
-        shares = [prior / total if total else 1 / len(actions) for prior in priors]
+        shares = [prior / total if total else even for prior in priors]
         self._children = tuple(map(self._child, actions, shares))
 
     def _child(self, action: int, prior: float) -> MCTSNode:
@@ -337,6 +342,15 @@ class MCTSNode:
             f"<MCTSNode {kind} visits={self.visit_count} value={self.mean_value:.3f} "
             f"prior={self.prior_prob:.3f} children={len(self.children)}>"
         )
+
+
+def _prior(value: float, action: int | None) -> float:
+    """The prior of an action, or of a root."""
+    prior = float(value)
+    if not (math.isfinite(prior) and prior >= 0):
+        named = "The root" if action is None else f"Action {action}"
+        raise EvaluationError(f"{named} has the prior {prior}: give a probability, 0 or more.")
+    return prior
 
 
 def _finite(value: float) -> float:

@@ -98,6 +98,15 @@ class TreeView:
             self._lines[path] = self.line(path)
         return self._lines[path]
 
+    def find(self, path: tuple[int, ...]) -> NodeView | None:
+        """The node after a path; None if the tree does not have it."""
+        if path not in self._nodes and not self.is_copy:
+            self._need_current()
+            node = self.read(path)
+            if node is not None:
+                self._nodes[path] = node
+        return NodeView(self, path) if path in self._nodes else None
+
     def known(self, path: tuple[int, ...]) -> NodeStats | None:
         """The statistics of a node that was read before."""
         return self._nodes.get(path)

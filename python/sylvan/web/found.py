@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sylvan.games import Chess
 from sylvan.planning import Forest, SearchResult
 from sylvan.planning.tree import TreeView
 from sylvan.players.score import Score
-
-if TYPE_CHECKING:
-    from sylvan._native import NodeStats
 
 __all__ = ["Found"]
 
@@ -39,10 +36,6 @@ class Found:
             return None
         facts = shown.simulations, shown.seconds, shown.nodes, shown.bytes, shown.depth
         return cls(shown.tree, *facts, shown.evaluator)
-
-    def node(self, path: tuple[int, ...]) -> NodeStats | None:
-        """The node after a path, if the tree has it."""
-        return self.tree.known(path) if self.tree.is_copy else self.tree.read(path)
 
     def figures(self) -> dict[str, Any]:
         """The fields of a `Search` message that are about the root."""

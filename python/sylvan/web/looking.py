@@ -47,18 +47,17 @@ def looked(line: Line, found: Found | None, evaluator: Evaluator | None, request
 def _details(
     found: Found, evaluator: Evaluator | None, path: list[int], state: Game
 ) -> Details | None:
-    node = found.node(tuple(path))
+    node = found.tree.find(tuple(path))
     if node is None:
         return None
     names = {info.action: info.label for info in actions_of(state)}
-    edges = sorted(node.edges, key=lambda edge: (-edge.N, -edge.P))[:EDGES]
     values, priors = (None, []) if evaluator is None else opinion_of(evaluator, state, names)
     return Details(
         N=node.N,
         values=[float(w) / node.N for w in node.W] if node.N else None,
         kind=node.kind,
-        seat=node.seat if node.kind == "decision" else None,
-        edges=considered(edges, names),
+        seat=node.seat,
+        edges=considered(node.edges[:EDGES], names),
         raw_values=values,
         raw_priors=priors,
     )

@@ -8,12 +8,13 @@ the path are read again after each simulation. That is slow, and meant to be.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sylvan.errors import SearchStateError
 from sylvan.evaluators.protocol import Evaluator
 from sylvan.planning import Forest, SearchConfig
-from sylvan.planning.tree import TreeView
+from sylvan.planning.tree import EdgeView, TreeView
 from sylvan.web.boards import board_of
 from sylvan.web.protocol import Considered, Simulation, StepInfo
 from sylvan.web.rows import Path, finite, labels_of
@@ -30,13 +31,15 @@ EDGES = 8
 """Edges shown at each step."""
 
 
-def considered(edges: list[EdgeStats], labels: dict[int, str]) -> list[Considered]:
+def considered(
+    edges: Iterable[EdgeView] | Iterable[EdgeStats], labels: dict[int, str]
+) -> list[Considered]:
     """Edges as a page shows them, without exploration terms."""
     return [_edge(edge, labels, None) for edge in edges]
 
 
 def _edge(
-    edge: EdgeStats,
+    edge: EdgeView | EdgeStats,
     labels: dict[int, str],
     exploration: float | None,
     urgency: float | None = None,
