@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+import sylvan.cluster.player as player_module
 from sylvan.cluster.coordinator import Report, Rules
 from sylvan.cluster.player import STALE
 from tests.cluster.threads import Games, Threads
@@ -63,3 +64,14 @@ def test_a_resumed_run_takes_no_game_twice(games, tmp_path):
         found += [games.step(after, step) for step in (4, 5)]
     joined = list(itertools.chain(*found))
     assert len(joined) == len(set(joined))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_only_exact_mode_gives_a_step_to_one_worker(exact, games, tmp_path, monkeypatch):
+    """Where answers depend on the rest of a batch."""
+    monkeypatch.setattr(player_module, "answers_depend_on_batch", lambda *_: True)
+    with Threads(tmp_path) as cluster:
+        player = (cluster.player if exact else cluster.fast_player)(games.run)
+        assert all(games.play(1, player))
+        assert player._recipe.one_actor == exact
+        assert {len(parts) == 1 for parts in player._parts.values()} == {exact}

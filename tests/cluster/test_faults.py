@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load, save
 
 import sylvan.cluster.worker as worker_module
 from sylvan.cluster.address import ClusterOptions
@@ -64,6 +65,22 @@ class Slow(Storage):
         return super().blob(name)
 
 
+class Overwriting(Storage):
+    """Another worker, which computes wrongly, replaces the first shards by other valid ones."""
+
+    replaced = 2
+
+    def write_shard(self, lease, facts, payload):
+        size = super().write_shard(lease, facts, payload)
+        if self.replaced > 0:
+            self.replaced -= 1
+            columns = load(payload)
+            columns["values"] = columns["values"] + 1
+            self.remove_shard(lease.name)
+            super().write_shard(lease, facts, save(columns))
+        return size
+
+
 class Damaging(Storage):
     """A disk that changes a byte of the first shards."""
 
@@ -81,15 +98,16 @@ class Damaging(Storage):
 
 
 @pytest.mark.parametrize(
-    "storage", [Full, ReadOnly, Slow, Damaging], ids=lambda kind: kind.__name__
+    "storage", [Full, ReadOnly, Slow, Damaging, Overwriting], ids=lambda kind: kind.__name__
 )
 def test_bad_storage_costs_time_only(storage, games, expected, tmp_path):
     with Threads(tmp_path, storage=storage) as cluster:
         player = cluster.player(games.run)
         assert games.play(STEPS, player) == expected
         counts, problems = cluster.link.status()["counts"], cluster.link.status()["problems"]
-    if storage is Damaging:
-        assert counts["lost"] >= 2 and any("damaged" in each for each in problems)
+    words = {Damaging: "damaged", Overwriting: "other games"}
+    if storage in words:
+        assert counts["lost"] >= 2 and any(words[storage] in each for each in problems)
     elif storage is not Slow:
         assert counts["failed"] >= 3 and any(storage.error.strerror in each for each in problems)
 

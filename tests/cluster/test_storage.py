@@ -49,6 +49,15 @@ def test_every_damaged_byte_is_seen(storage):
         storage.read_shard(LEASE)
 
 
+def test_a_shard_never_changes_unless_it_is_damaged(storage):
+    storage.write_shard(LEASE, {}, b"games")
+    storage.write_shard(LEASE, {}, b"other games")
+    assert storage.read_shard(LEASE) == ({}, b"games")
+    storage._write(f"leases/{LEASE.name}.shard", b"damaged")
+    storage.write_shard(LEASE, {}, b"other games")
+    assert storage.read_shard(LEASE) == ({}, b"other games")
+
+
 def test_a_shard_of_another_lease_is_refused(storage):
     other = replace(LEASE, network="another")
     assert other.name != LEASE.name

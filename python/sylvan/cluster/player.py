@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from sylvan.cluster.lease import Done, Lease, cut
+from sylvan.cluster.lease import Done, Lease, content_hash, cut
 from sylvan.cluster.profile import Probe, answers, version
 from sylvan.cluster.recipe import Recipe, model_of, positions_blob, recipe_of
 from sylvan.cluster.shard_games import ShardGames, joined
@@ -228,7 +228,7 @@ class ClusterPlayer:
     def _make_recipe(self, evaluator: AnyEvaluator) -> Recipe:
         config = self.run.config
         search = search_of_a_lease(config.search, config.selfplay)
-        one_actor = self._depends_on_batch(config, evaluator)
+        one_actor = self.exact and self._depends_on_batch(config, evaluator)
         selfplay = config.selfplay
         if not one_actor:
             selfplay = selfplay.replace(games=max(1, selfplay.games // 2))
@@ -349,11 +349,17 @@ class ClusterPlayer:
         except DamagedShard as error:
             self.storage.remove_shard(lease.name)
             self.link.again(lease.name, f"{error} It is played again.")
-        except OSError as error:
-            self._note(f"The storage cannot be read ({error}): trying again.")
-        else:
-            self._games[lease.name] = ShardGames.from_bytes(facts, payload, self._recipe.first)
-            self._done[lease.name] = done
+            return
+        if self.exact and content_hash(payload) != done.checksum:
+            self.storage.remove_shard(lease.name)
+            self.link.again(
+                lease.name,
+                f"The shard of lease {lease.name} has other games than {done.worker} reported: it "
+                "is played again.",
+            )
+            return
+        self._games[lease.name] = ShardGames.from_bytes(facts, payload, self._recipe.first)
+        self._done[lease.name] = done
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

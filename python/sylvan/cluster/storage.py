@@ -92,12 +92,22 @@ class Storage:
     # --- shards -----------------------------------------------------------------------------
 
     def write_shard(self, lease: Lease, facts: dict[str, Any], payload: bytes) -> int:
-        """Write the games of a lease; return the size in bytes."""
+        """Write the games of a lease, unless it has an undamaged shard; return the size in bytes.
+
+        The learner may have read a shard already, so another worker's games never replace it.
+        """
         fields = {"lease": lease.to_dict(), "facts": facts, "checksum": _checksum(facts, payload)}
         header = json.dumps(fields).encode()
         data = _HEAD.pack(MAGIC, len(header)) + header + payload
-        self._write(f"leases/{lease.name}.shard", data)
+        if not self._has_undamaged(lease):
+            self._write(f"leases/{lease.name}.shard", data)
         return len(data)
+
+    def _has_undamaged(self, lease: Lease) -> bool:
+        try:
+            return self.has_shard(lease) and bool(self.read_shard(lease))
+        except DamagedShard:
+            return False
 
     def read_shard(self, lease: Lease) -> tuple[dict[str, Any], bytes]:
         """The facts and the payload of a lease's shard, verified.
