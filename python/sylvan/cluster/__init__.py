@@ -19,6 +19,7 @@ works without it and is tested without it.
 | `run_files` | the cluster's files in a run's folder |
 | `status` | the state of a cluster's run, in words |
 | `address` | where the machines are |
+| `placement` | how the processes share cores and GPUs |
 | `ray_actors` | coordinator, workers and learner as Ray starts them |
 | `driver` | starts and watches them |
 """

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from sylvan.cluster.address import ClusterOptions
 from sylvan.cluster.coordinator import Rules
+from sylvan.cluster.placement import place
 from sylvan.cluster.relay import replay_events
 from sylvan.cluster.run_files import ClusterFiles
 from sylvan.cluster.worker import Refused, WorkerOptions
@@ -79,11 +80,14 @@ def train_on_cluster(
         )
     path = Path(folder).resolve()
     watch = watch or Watcher()
-    arguments: dict[str, Any] = {"config": config.resolved(), "fitted": fitted}
+    # The learner's machine decides on the device: this one may have another.
+    run = config.resolved().run.replace(device=config.run.device)
+    config = config.resolved().replace(run=run)
+    arguments: dict[str, Any] = {"config": config, "fitted": fitted}
     if start is not None:
         arguments["start"] = Path(start).resolve()
     with connected(options) as ray:
-        processes = _Processes(ray, path, options, config.resolved(), watch)
+        processes = _Processes(ray, path, options, config, watch)
         try:
             step, reason = processes.train(arguments)
         finally:
@@ -171,9 +175,16 @@ class _Processes:
         from sylvan.cluster.ray_actors import CoordinatorProcess, LearnerProcess, WorkerProcess
 
         self._ray, self._options, self._watch = ray, options, watch
-        self._gpu = _wants_gpu(ray, config)
         self._exact = options.mode == "exact"
-        self.workers = options.workers or self._room(ray)
+        placement = self._placement = place(
+            [node["Resources"] for node in ray.nodes() if node["Alive"]],
+            options,
+            gpu=_wants_gpu(ray, config),
+            threads=config.run.threads or 1,
+        )
+        self.workers = placement.workers
+        if placement.gpus and not ray.cluster_resources().get("GPU"):
+            watch.message("The cluster has no GPU now: the run waits until one joins.")
         storage = options.storage
         lasting = {"max_restarts": -1, "max_task_retries": 0}
         self._run = run
@@ -194,14 +205,19 @@ class _Processes:
             ) from None
         self.learner = (
             ray.remote(LearnerProcess)
-            .options(num_cpus=1, num_gpus=float(self._gpu), max_concurrency=4, **lasting)
+            .options(
+                num_cpus=placement.learner_cpus,
+                num_gpus=placement.gpus,
+                max_concurrency=4,
+                **lasting,
+            )
             .remote(run, storage, name, os.environ.get("OMP_NUM_THREADS"))
         )
         self._actors = [
             ray.remote(WorkerProcess)
             .options(
-                num_cpus=options.worker_threads,
-                num_gpus=float(self._gpu),
+                num_cpus=placement.worker_cpus,
+                num_gpus=placement.gpus,
                 scheduling_strategy="SPREAD",
                 **lasting,
             )
@@ -215,13 +231,6 @@ class _Processes:
         """When a worker that ended is started again."""
         for number in range(self.workers):
             self._start_worker(number)
-
-    def _room(self, ray: Any) -> int:
-        """Workers that the cluster has room for beside the learner."""
-        resources = ray.cluster_resources()
-        if self._gpu:
-            return max(1, int(resources.get("GPU", 0)) - 1)
-        return max(1, (int(resources.get("CPU", 1)) - 1) // self._options.worker_threads)
 
     def train(self, arguments: dict[str, Any]) -> tuple[int, str]:
         """Train the run to its end, or until the user stops it."""
@@ -321,7 +330,7 @@ class _Processes:
 
     def _start_worker(self, number: int) -> None:
         self._starts[number] += 1
-        options = WorkerOptions(self._name(number), threads=self._options.worker_threads)
+        options = WorkerOptions(self._name(number), threads=self._placement.worker_threads)
         self._running[self._actors[number].run.remote(options)] = number
 
     def _worker_ended(self, reference: Any) -> None:
@@ -347,8 +356,10 @@ class _Processes:
 
 
 def _wants_gpu(ray: Any, config: TrainingConfig) -> bool:
-    """Whether learner and workers need a GPU each."""
+    """Whether learner and workers evaluate on GPUs."""
     device = config.run.device
-    return device.startswith("cuda") or (
-        device == "auto" and ray.cluster_resources().get("GPU", 0) >= 1
-    )
+    if device != "auto":
+        return device.startswith("cuda")
+    import torch
+
+    return torch.backends.cuda.is_built() and ray.cluster_resources().get("GPU", 0) >= 1
