@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from sylvan.cluster.address import ClusterOptions
-from sylvan.cluster.coordinator import Report, Rules
+from sylvan.cluster.coordinator import Arrivals, Report, Rules
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.profile import WorkerFacts
 from sylvan.cluster.shard_games import ShardGames
@@ -103,7 +103,7 @@ def memory(leases: int) -> None:
         call("submit", [], 1, PROBE)
         call("join", WorkerFacts("worker", "node", 0, PROBE.version, {}))
         call("prove", "worker", PROBE.answers)
-        pid = call("status")["coordinator"]
+        pid, heard = call("status")["coordinator"], Arrivals()
         print("| leases | coordinator, MB | object store, MB |\n|---|---|---|")
         for step in range(1, leases // size + 1):
             first = step * size * 8
@@ -115,8 +115,9 @@ def memory(leases: int) -> None:
                 held = list(call("exchange", "worker", Report((), 2, finished)).leases)
                 if not held:
                     break
-            done, unknown, _ = call("collect", [lease.name for lease in wanted])
-            assert len(done) == size and not unknown
+            found, _ = call("collect", heard.life, heard.number)
+            assert len(found.done) == size
+            heard = found
             call("forget_leases", [lease.name for lease in wanted])
             if step in (1, leases // size // 4, leases // size // 2, leases // size):
                 free = ray.available_resources().get("object_store_memory", 0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from sylvan.cluster.coordinator import Coordinator, Orders, Report, Rules
+from sylvan.cluster.coordinator import Arrivals, Coordinator, Orders, Report, Rules
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.profile import Probe, WorkerFacts
 
@@ -92,6 +92,11 @@ class _Simulation:
         self._first = 0
         self._incarnations = count()
         self._wanted: dict[int, list[Lease]] = {}
+        self._heard = Arrivals()
+        self._over: set[str] = set()
+        """Leases that are over and not taken yet."""
+        self._missing: set[str] = set()
+        """Leases that the step waits for."""
 
     def at(self, moment: float, event: Callable[[], None]) -> None:
         heapq.heappush(self._events, (moment, next(self._order), event))
@@ -125,9 +130,10 @@ class _Simulation:
 
     def _wait_for(self, step: int, since: float) -> None:
         names = [lease.name for lease in self._wanted[step]]
-        done, unknown = self.coordinator.collect(names)
-        assert not unknown
-        if len(done) < len(names):
+        self._heard = self.coordinator.collect(self._heard.life, self._heard.number)
+        self._over.update(done.name for done in self._heard.done)
+        self._missing = {name for name in self._missing or names if name not in self._over}
+        if self._missing:
             self.at(self.now + 0.1, lambda: self._wait_for(step, since))
             return
         if step > self.fleet.lag:
@@ -135,6 +141,7 @@ class _Simulation:
         self.outcome.taken += names
         self.outcome.leases += len(names)
         self.coordinator.forget_leases(names)
+        self._over.difference_update(names)
         del self._wanted[step]
         self.at(self.now + self.fleet.learning, lambda: self._learned(step))
 

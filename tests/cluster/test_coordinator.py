@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sylvan.cluster.coordinator import BrokenLease, Coordinator, Failed, Report, Rules
+from sylvan.cluster.coordinator import Coordinator, Failed, Report, Rules
 from sylvan.cluster.lease import Done, Lease
 from sylvan.cluster.profile import WorkerFacts
 from tests.cluster.simulation import PROBE, Fleet, simulate
@@ -81,10 +81,32 @@ def test_a_lease_is_taken_once(coordinator):
     ask(coordinator, "a")
     finish(coordinator, "a", lease)
     finish(coordinator, "a", lease)  # the answer was lost, so it is reported again
-    found, unknown = coordinator.collect([lease.name, "other"])
-    assert [each.name for each in found] == [lease.name] and unknown == ["other"]
+    assert [each.name for each in coordinator.collect().done] == [lease.name]
     assert coordinator.counts["taken"] == 1 and coordinator.counts["duplicates"] == 1
     assert coordinator.totals["games"] == 8
+
+
+def test_the_learner_hears_of_each_lease_once(coordinator):
+    """Unless the answer is lost, or the coordinator is another one."""
+    one, two, three = leases(3)
+    coordinator.submit([one, two, three], 1)
+    ask(coordinator, "a", free=2)
+    finish(coordinator, "a", one)
+    first = coordinator.collect()
+    assert names(first.done) == [one.name]
+    finish(coordinator, "a", two)
+    lost = coordinator.collect(first.life, first.number)
+    assert names(lost.done) == [two.name]
+    again = coordinator.collect(first.life, first.number)
+    assert again == lost
+    coordinator.again(two.name, "The shard is damaged.")
+    assert coordinator.collect(first.life, first.number).done == ()
+    ask(coordinator, "b", free=2)
+    finish(coordinator, "b", two)
+    last = coordinator.collect(again.life, again.number)
+    assert names(last.done) == [two.name]
+    assert coordinator.collect(last.life, last.number).done == ()
+    assert names(coordinator.collect("another life", last.number).done) == [one.name, two.name]
 
 
 def test_what_never_arrived_is_handed_out_again(coordinator):
@@ -182,7 +204,7 @@ def test_a_damaged_shard_is_played_again(coordinator):
     ask(coordinator, "a")
     finish(coordinator, "a", lease)
     coordinator.again(lease.name, "The shard is damaged.")
-    assert coordinator.collect([lease.name]) == ([], [])
+    assert coordinator.collect().done == ()
     assert coordinator.news() == ["The shard is damaged."] and coordinator.news() == []
     assert ask(coordinator, "b") == [lease]
 
@@ -212,8 +234,7 @@ def test_a_lease_that_no_worker_can_play_is_an_error(coordinator, clock):
         while not ask(coordinator, "a"):
             clock.now += 1
         coordinator.exchange("a", Report(failed=(Failed(lease.name, "KeyError", by_game=True),)))
-    with pytest.raises(BrokenLease, match="KeyError"):
-        coordinator.collect([lease.name])
+    assert coordinator.collect().broken == ((lease.name, "KeyError"),)
 
 
 def test_a_restarted_coordinator_learns_what_is_under_way(coordinator, clock):
@@ -235,7 +256,7 @@ def test_what_has_a_shard_is_not_played_again(clock):
     coordinator.submit([old, new], 1, PROBE)
     join(coordinator, "a")
     assert ask(coordinator, "a", free=2) == [new]
-    assert [each.name for each in coordinator.collect([old.name])[0]] == [old.name]
+    assert names(coordinator.collect().done) == [old.name]
 
 
 def test_different_games_of_one_lease_are_seen(coordinator, clock):
@@ -289,8 +310,7 @@ def test_a_random_order_of_calls_loses_nothing(clock, seed):
     wanted = [lease for step in (1, 2, 3) for lease in leases(10, step)]
     coordinator.submit(wanted, 1)
     held: dict[str, list[Lease]] = {name: [] for name in "abcd"}
-    by_name = {lease.name: lease for lease in wanted}
-    while len(coordinator.collect(by_name)[0]) < len(wanted):
+    while len(coordinator.collect().done) < len(wanted):
         clock.now += rng.choice([0.0, 0.1, 1.0, 4.0])
         name = rng.choice("abcd")
         mine, finished, failed = held[name], [], []

@@ -219,6 +219,13 @@ def test_a_worker_that_computes_otherwise_is_refused(games, tmp_path, monkeypatc
         assert cluster.link.status()["refused"]["liar"]
 
 
+def files_of(run: Path) -> ClusterFiles:
+    run.mkdir()
+    files = ClusterFiles(run)
+    files.make()
+    return files
+
+
 def test_a_second_coordinator_is_refused(tmp_path):
     files = ClusterFiles(tmp_path)
     files.make()
@@ -231,8 +238,7 @@ def test_a_second_coordinator_is_refused(tmp_path):
 
 def test_a_restarted_coordinator_goes_on(games, expected, tmp_path):
     """The plan is on the disk; what is done follows from the shards."""
-    files = ClusterFiles(tmp_path / "run")
-    files.make()
+    files = files_of(tmp_path / "run")
     with Threads(tmp_path) as cluster:
         player = cluster.player(games.run)
         first = games.play(2, player)
@@ -340,8 +346,7 @@ def test_no_cluster_is_one_sentence(monkeypatch):
 
 
 def test_the_plan_has_no_secrets_and_is_json(games, tmp_path):
-    files = ClusterFiles(tmp_path / "run")
-    files.make()
+    files = files_of(tmp_path / "run")
     with Threads(tmp_path) as cluster:
         games.play(1, cluster.player(games.run))
         files.save_plan(cluster.link.coordinator)

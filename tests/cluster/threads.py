@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sylvan
-from sylvan.cluster.coordinator import Admission, Coordinator, Orders, Report, Rules
-from sylvan.cluster.lease import Done, Lease
+from sylvan.cluster.coordinator import Admission, Arrivals, Coordinator, Orders, Report, Rules
+from sylvan.cluster.lease import Lease
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.player import ClusterPlayer
 from sylvan.cluster.profile import Probe, WorkerFacts
@@ -61,9 +61,9 @@ class Link:
         with self.lock:
             self.coordinator.submit(leases, step, probe)
 
-    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str]]:
+    def collect(self, life: str, number: int) -> Arrivals:
         with self.lock:
-            return self.coordinator.collect(names)
+            return self.coordinator.collect(life, number)
 
     def again(self, name: str, reason: str) -> None:
         with self.lock:

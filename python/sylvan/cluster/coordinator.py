@@ -1,6 +1,6 @@
 """The coordinator: hands out leases, and takes each of them once.
 
-    learner   submit(leases) → … collect(names) → again(name), if its shard is damaged
+    learner   submit(leases) → … collect(news) → again(name), if its shard is damaged
     worker    join → prove → exchange(report) → orders, every second or when something is finished
 
 It is a state machine without threads, files or network; time comes from `clock`, which runs only
@@ -21,6 +21,7 @@ learner wait. A worker that fails gets no lease for a while, longer each time.
 from __future__ import annotations
 
 import heapq
+import secrets
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -30,9 +31,16 @@ from typing import Any
 
 from sylvan.cluster.lease import Done, Lease
 from sylvan.cluster.profile import Probe, WorkerFacts
-from sylvan.errors import ClusterError
 
-__all__ = ["Admission", "BrokenLease", "Coordinator", "Failed", "Orders", "Report", "Rules"]
+__all__ = [
+    "Admission",
+    "Arrivals",
+    "Coordinator",
+    "Failed",
+    "Orders",
+    "Report",
+    "Rules",
+]
 
 NEVER = float("-inf")
 """A moment before all others; clocks may begin anywhere."""
@@ -118,6 +126,19 @@ class Admission:
     """False: join first."""
 
 
+@dataclass(frozen=True)
+class Arrivals:
+    """What the learner has not heard yet."""
+
+    life: str = ""
+    """Another one after each start of the coordinator, which then tells everything again."""
+    number: int = 0
+    """Of the newest arrival; the learner says it in its next call."""
+    done: tuple[Done, ...] = ()
+    broken: tuple[tuple[str, str], ...] = ()
+    """Leases that no worker can play, and why."""
+
+
 @dataclass
 class _Entry:
     lease: Lease
@@ -195,6 +216,10 @@ class Coordinator:
         self._unread: deque[str] = deque(maxlen=PROBLEMS)
         self.refused: dict[str, str] = {}
         """Why workers were refused, the newest of them."""
+        self.life = secrets.token_hex(8)
+        self._arrived = 0
+        self._arrivals: deque[tuple[int, str]] = deque()
+        """Number and lease of what the learner may not have heard, the oldest first."""
         self._entries: dict[str, _Entry] = {}
         self._queue: list[tuple[int, int, str]] = []
         """Step, first game and name of the leases to hand out."""
@@ -221,28 +246,37 @@ class Coordinator:
                 entry.done = self._finished(lease)
                 if entry.done is None:
                     self._enqueue(entry)
+                else:
+                    self._arrive(lease.name)
 
-    def collect(self, names: Iterable[str]) -> tuple[list[Done], list[str]]:
-        """What is done of some leases, and which of them are not known here.
+    def collect(self, life: str = "", number: int = 0) -> Arrivals:
+        """The leases that are over since the learner's last call.
 
-        :raises BrokenLease: no worker can play one of them.
+        :param life: of the last answer; if it is another one, the answer has all leases.
+        :param number: of the last answer.
         """
-        done, unknown = [], []
-        for name in names:
-            entry = self._entries.get(name)
-            if entry is None:
-                unknown.append(name)
-            elif entry.broken:
-                raise BrokenLease(entry.broken)
-            elif entry.done is not None:
-                done.append(entry.done)
-        return done, unknown
+        names: Iterable[str] = self._entries
+        if life == self.life:
+            while self._arrivals and self._arrivals[0][0] <= number:
+                self._arrivals.popleft()
+            names = dict.fromkeys(name for _, name in self._arrivals)
+        entries = [self._entries[name] for name in names if name in self._entries]
+        return Arrivals(
+            self.life,
+            self._arrived,
+            tuple(entry.done for entry in entries if entry.done is not None),
+            tuple((entry.lease.name, entry.broken) for entry in entries if entry.broken),
+        )
+
+    def _arrive(self, name: str) -> None:
+        self._arrived += 1
+        self._arrivals.append((self._arrived, name))
 
     def again(self, name: str, reason: str) -> None:
         """Hand out a lease once more: its shard is damaged."""
         entry = self._entries.get(name)
         if entry is not None and entry.done is not None:
-            self._problem(reason)
+            self.problem(reason)
             entry.done = None
             self.counts["lost"] += 1
             self._enqueue(entry)
@@ -262,7 +296,8 @@ class Coordinator:
         self._unread.clear()
         return news
 
-    def _problem(self, text: str) -> None:
+    def problem(self, text: str) -> None:
+        """Show a sentence in the status, and to the user."""
         self.problems.append(text)
         self._unread.append(text)
 
@@ -433,7 +468,7 @@ class Coordinator:
         self._next_check = now + min(1.0, self.rules.silence / 4)
         silent = now - self.rules.silence
         for name in [name for name, worker in self._workers.items() if worker.seen < silent]:
-            self._problem(f"Worker {name} is silent: its leases are handed out again.")
+            self.problem(f"Worker {name} is silent: its leases are handed out again.")
             self.forget(name)
         median = self._durations.median
         while self._under_way:
@@ -471,6 +506,7 @@ class Coordinator:
                 self._conflict(entry.done, done)
             return
         entry.done, entry.queued = done, False
+        self._arrive(done.name)
         self.counts["taken"] += 1
         self.totals["games"] += done.games
         self.totals["positions"] += done.positions
@@ -489,7 +525,7 @@ class Coordinator:
             f"which follow from it alone: one of the machines computes wrongly. {late.worker} is "
             "refused; compare both machines."
         )
-        self._problem(reason)
+        self.problem(reason)
         self.forget(late.worker)
         self._refuse(late.worker, reason)
 
@@ -498,7 +534,7 @@ class Coordinator:
         entry = self._entries.get(failed.name)
         if failed.by_fault:
             self.counts["failed"] += 1
-            self._problem(f"Worker {name}: {failed.reason}")
+            self.problem(f"Worker {name}: {failed.reason}")
             worker.failures += 1
             pause = min(self.rules.longest_pause, 0.5 * 2.0 ** min(worker.failures, 10))
             worker.paused_until = now + pause
@@ -508,16 +544,13 @@ class Coordinator:
         entry.failures += failed.by_game
         if entry.failures >= self.rules.attempts:
             entry.broken = failed.reason
+            self._arrive(failed.name)
         self._enqueue_if_needed(entry)
 
     def _refuse(self, name: str, reason: str) -> Admission:
         self.counts["refused"] += 1
-        self._problem(f"Worker {name} is refused: {reason}")
+        self.problem(f"Worker {name} is refused: {reason}")
         self.refused[name] = reason
         while len(self.refused) > PROBLEMS:
             del self.refused[next(iter(self.refused))]
         return Admission(refused=reason)
-
-
-class BrokenLease(ClusterError):
-    """No worker can play a lease; the message says why."""

@@ -17,19 +17,19 @@ removed when the next step begins: then a checkpoint has the games in its replay
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from sylvan.cluster.coordinator import Arrivals
 from sylvan.cluster.lease import Done, Lease, content_hash, cut
 from sylvan.cluster.profile import Probe, answers, version
 from sylvan.cluster.recipe import Recipe, model_of, positions_blob, recipe_of
 from sylvan.cluster.shard_games import ShardGames, joined
 from sylvan.cluster.storage import DamagedShard, Storage
-from sylvan.errors import GameContractError
+from sylvan.errors import ClusterError, GameContractError
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.run import Run
 from sylvan.selfplay.actors import Actors
@@ -71,7 +71,7 @@ class LearnerLink(Protocol):
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
         """As `Coordinator.submit`."""
 
-    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str]]:
+    def collect(self, life: str, number: int) -> Arrivals:
         """As `Coordinator.collect`."""
 
     def again(self, name: str, reason: str) -> None:
@@ -91,6 +91,7 @@ class ClusterPlayer:
     :param identity: of the run.
     :param workers: how many are expected; a step has at least two parts for each.
     :param exact: take the leases of a step in order, else as they arrive.
+    :param tell: shows a sentence to the user at once; default: at the end of the step.
     """
 
     def __init__(
@@ -102,16 +103,24 @@ class ClusterPlayer:
         workers: int = 1,
         exact: bool = True,
         sleep: Callable[[float], None] = time.sleep,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.run, self.link, self.storage = run, link, storage
         self.identity, self.workers, self.exact = identity, workers, exact
         self._sleep = sleep
         self.notes: list[str] = []
+        self._tell = tell or self.notes.append
         self._recipe: Recipe | None = None
         self._settings = ""
         self._probe: Probe | None = None
         self._parts: dict[int, list[Lease]] = {}
         """The submitted parts of steps that are not over."""
+        self._heard = Arrivals()
+        """The coordinator's last answer."""
+        self._unread: dict[str, Done] = {}
+        """Leases that are over, whose games were not needed yet."""
+        self._broken: dict[str, str] = {}
+        """Leases that no worker can play, and why."""
         self._done: dict[str, Done] = {}
         self._games: dict[str, ShardGames] = {}
         """Games that were read."""
@@ -126,10 +135,10 @@ class ClusterPlayer:
         """Play a lease to its end on the workers, and begin the following ones."""
         began = time.perf_counter()
         self._patiently(lambda: self._prepare(lease, following, load))
-        self._submit(lease.number)
+        self._patiently(lambda: self._submit(lease.number))
         before = set(self._done)
         while not self._is_complete(lease):
-            self._collect(self._missing(lease), lease)
+            self._patiently(lambda: self._collect(lease))
             if watch is not None:
                 watch(self._so_far(self._arrived(lease), time.perf_counter() - began))
             if not self._is_complete(lease):
@@ -179,19 +188,23 @@ class ClusterPlayer:
     def _patiently(self, call: Callable[[], None]) -> None:
         """Call until the storage works, but not for ever.
 
-        :raises OSError: the storage is full, or does not work for `STORAGE_PATIENCE` seconds.
+        :raises OSError: the storage does not work for `STORAGE_PATIENCE` seconds.
         """
-        end = time.monotonic() + STORAGE_PATIENCE
+        end, told = time.monotonic() + STORAGE_PATIENCE, set[str]()
         while True:
             try:
                 call()
-                return
+                break
             except OSError as error:
-                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-                if full or time.monotonic() > end:
+                if time.monotonic() > end:
                     raise
-                self._note(f"The storage does not work ({error}): trying again.")
+                text = f"The storage does not work ({error}): trying again."
+                if text not in told:
+                    told.add(text)
+                    self._tell(text)
                 self._sleep(RETRY)
+        if told:
+            self._tell("The storage works again.")
 
     # --- cutting ------------------------------------------------------------------------------
 
@@ -304,6 +317,8 @@ class ClusterPlayer:
         for name in names:
             self._games.pop(name, None)
             self._done.pop(name, None)
+            self._unread.pop(name, None)
+            self._broken.pop(name, None)
 
     def _candidates(self, lease: StepLease) -> list[Lease]:
         """The parts whose games this step may take."""
@@ -331,16 +346,29 @@ class ClusterPlayer:
             return True
         return not self.exact and sum(p.count for p in self._arrived(lease)) >= lease.count
 
-    def _collect(self, missing: Sequence[Lease], lease: StepLease) -> None:
-        """Read the games of what is done, as far as this step needs them."""
-        done, unknown = self.link.collect([part.name for part in missing])
-        if unknown:  # the coordinator was restarted
-            self._submit(lease.number)
-        self.notes += self.link.news()
-        leases = {part.name: part for part in missing}
-        for each in done:
+    def _collect(self, lease: StepLease) -> None:
+        """Read the games of what is over, as far as this step needs them.
+
+        :raises ClusterError: no worker can play one of the leases.
+        """
+        found = self.link.collect(self._heard.life, self._heard.number)
+        if found.life != self._heard.life:
+            self._unread.clear()
+            self._broken.clear()
+            if self._heard.life:  # it was restarted, and may not know all leases
+                self._submit(lease.number)
+        self._heard = found
+        for text in self.link.news():
+            self._tell(text)
+        self._unread |= {done.name: done for done in found.done}
+        missing = {part.name: part for part in self._missing(lease)}
+        self._broken |= dict(found.broken)
+        for name in missing.keys() & self._broken.keys():
+            raise ClusterError(self._broken[name])
+        for name in [name for name in self._unread if name in missing]:
             if not self._is_complete(lease):
-                self._read(leases[each.name], each)
+                self._read(missing[name], self._unread[name])
+                del self._unread[name]
 
     def _read(self, lease: Lease, done: Done) -> None:
         assert self._recipe is not None
@@ -360,10 +388,6 @@ class ClusterPlayer:
             return
         self._games[lease.name] = ShardGames.from_bytes(facts, payload, self._recipe.first)
         self._done[lease.name] = done
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
 
     # --- figures ------------------------------------------------------------------------------
 

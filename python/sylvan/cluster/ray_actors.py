@@ -20,8 +20,8 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
-from sylvan.cluster.coordinator import Admission, Coordinator, Orders, Report, Rules
-from sylvan.cluster.lease import Done, Lease
+from sylvan.cluster.coordinator import Admission, Arrivals, Coordinator, Orders, Report, Rules
+from sylvan.cluster.lease import Lease
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.profile import Probe, WorkerFacts
 from sylvan.cluster.relay import Event, Relay
@@ -42,8 +42,14 @@ DYING = 20.0
 WORKER_PATIENCE = 10.0
 """Seconds in which the coordinator must answer a worker."""
 
-LEARNER_PATIENCE = 120.0
+LEARNER_PATIENCE = 720.0
 """Seconds in which the learner waits for a coordinator that is being restarted."""
+
+FOLDER_PATIENCE = 600.0
+"""Seconds in which a coordinator that is restarted waits for the run's folder."""
+
+RETRY = 0.5
+"""Seconds between two looks for it."""
 
 
 class CoordinatorProcess:
@@ -51,37 +57,71 @@ class CoordinatorProcess:
 
     def __init__(self, run: Path, storage: str | None, rules: Rules) -> None:
         self.files = ClusterFiles(run)
-        self.files.make()
         self._lock = ExitStack()
-        self._lock.enter_context(self.files.coordinating(DYING))
-        self.files.log_to_file("coordinator")
-        finished = partial(finished_in, self.files.storage(storage))
-        self._coordinator = Coordinator(rules, time.monotonic, finished)
-        self.files.load_plan(self._coordinator)
-        self._facts = self.files.facts() | {"coordinator": os.getpid()}
-        self._written = 0.0
+        self._store = self.files.storage(storage)
+        self._coordinator = Coordinator(rules, time.monotonic, partial(finished_in, self._store))
+        self._written = float("-inf")
+        self._has_plan = True
+        """Whether the plan is on the disk."""
+        self._begin(FOLDER_PATIENCE if _was_restarted() else 0.0)
+
+    def _begin(self, patience: float) -> None:
+        """Lock the run, and go on with its plan.
+
+        :param patience: seconds to wait for a folder that has disappeared.
+        """
+        end = time.monotonic() + patience
+        while True:
+            try:
+                self.files.make()
+                self._lock.enter_context(self.files.coordinating(DYING))
+                self.files.log_to_file("coordinator")
+                self.files.load_plan(self._coordinator)
+                self._facts = self.files.facts() | {"coordinator": os.getpid()}
+                return
+            except OSError:
+                self._lock.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(RETRY)
 
     def _current(self) -> Coordinator:
-        """The coordinator; its status is written now and then."""
+        """The coordinator; its status and a plan that is not saved yet are written now and then."""
         now = time.monotonic()
         if now - self._written > STATUS_INTERVAL:
             self._written = now
             facts = self._facts | {"time": time.time()}
-            self.files.save_status(facts | self._coordinator.status())
+            try:
+                self.files.save_status(facts | self._coordinator.status())
+                if not self._has_plan:
+                    self._save_plan()
+            except OSError as error:  # nobody waits for it
+                log.warning("the status cannot be written: %s", error)
         return self._coordinator
+
+    def _save_plan(self) -> None:
+        self._has_plan = False
+        self.files.save_plan(self._coordinator)
+        self._has_plan = True
 
     def note(self, **facts: Any) -> None:
         """Facts for the status: the learner's process, the dashboard."""
         self._facts |= facts
 
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
-        """As `Coordinator.submit`; the plan is on the disk afterwards."""
-        self._coordinator.submit(leases, step, probe)
-        self.files.save_plan(self._current())
+        """As `Coordinator.submit`.
 
-    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str], list[str]]:
+        The plan is on the disk afterwards, or later: without it the learner submits again.
+        """
+        self._current().submit(leases, step, probe)
+        try:
+            self._save_plan()
+        except OSError as error:
+            self._coordinator.problem(f"The run's folder cannot be written ({error}).")
+
+    def collect(self, life: str, number: int) -> tuple[Arrivals, list[str]]:
         """As `Coordinator.collect`, with the news for the user."""
-        return *self._current().collect(names), self._coordinator.news()
+        return self._current().collect(life, number), self._coordinator.news()
 
     def again(self, name: str, reason: str) -> None:
         """As `Coordinator.again`."""
@@ -115,6 +155,12 @@ class CoordinatorProcess:
         """As `Coordinator.status`; it is on the disk afterwards."""
         self._written = float("-inf")
         return self._facts | self._current().status()
+
+
+def _was_restarted() -> bool:
+    """Whether Ray has restarted this process after a death."""
+    context = ray.get_runtime_context() if ray.is_initialized() else None
+    return context is not None and bool(context.was_current_actor_reconstructed)
 
 
 class _WorkerLink:
@@ -177,11 +223,11 @@ class _LearnerLink:
         self._coordinator = coordinator
         self._news: list[str] = []
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: Any, **facts: Any) -> Any:
         end = time.monotonic() + LEARNER_PATIENCE
         while True:
             try:
-                reference = getattr(self._coordinator, method).remote(*arguments)
+                reference = getattr(self._coordinator, method).remote(*arguments, **facts)
                 return ray.get(reference, timeout=WORKER_PATIENCE)
             except (RayActorError, GetTimeoutError) as error:
                 if time.monotonic() > end:
@@ -195,10 +241,11 @@ class _LearnerLink:
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
         self._call("submit", leases, step, probe)
 
-    def collect(self, names: Sequence[str]) -> tuple[list[Done], list[str]]:
-        done, unknown, news = self._call("collect", names)
+    def collect(self, life: str, number: int) -> Arrivals:
+        found: Arrivals
+        found, news = self._call("collect", life, number)
         self._news += news
-        return done, unknown
+        return found
 
     def again(self, name: str, reason: str) -> None:
         self._call("again", name, reason)
@@ -207,7 +254,7 @@ class _LearnerLink:
         self._call("forget_leases", names)
 
     def note(self, **facts: Any) -> None:
-        ray.get(self._coordinator.note.remote(**facts), timeout=WORKER_PATIENCE)
+        self._call("note", **facts)
 
     def news(self) -> list[str]:
         news, self._news = self._news, []
@@ -242,7 +289,8 @@ class LearnerProcess:
             storage = files.storage(self._storage)
             storage.make()
             link.note(learner=os.getpid())
-            return ClusterPlayer(run, link, storage, files.identity(), workers, exact)
+            tell = self._relay.message
+            return ClusterPlayer(run, link, storage, files.identity(), workers, exact, tell=tell)
 
         outcome = train(folder=self._run, watch=self._relay, player=player, **arguments)
         return outcome.step, outcome.reason

@@ -52,8 +52,9 @@ class ClusterFiles:
         return self.folder / "status.json"
 
     def make(self) -> None:
-        """Create the folder."""
-        (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+        """Create the folder in that of the run, which must be there: it may be unmounted."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "logs").mkdir(exist_ok=True)
 
     def identity(self) -> str:
         """The run's name in its leases; made at the first use."""
@@ -148,9 +149,9 @@ class ClusterFiles:
 
 def finished_in(storage: Storage, lease: Lease) -> Done | None:
     """What is known of a lease from its shard; None if it has none."""
-    if not storage.has_shard(lease):
-        return None
     try:
+        if not storage.has_shard(lease):
+            return None
         _, payload = storage.read_shard(lease)
     except (DamagedShard, OSError):
         return None
