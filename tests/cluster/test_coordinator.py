@@ -180,6 +180,24 @@ def test_a_late_lease_whose_second_worker_dies_goes_to_a_third(clock):
     assert ask(coordinator, "c") == [slow]
 
 
+def test_the_speed_is_that_of_the_last_minute(coordinator, clock):
+    def played(count: int) -> None:
+        for lease in leases(count, step=int(clock.now)):
+            coordinator.submit([lease], 1)
+            ask(coordinator, "a")
+            finish(coordinator, "a", lease)
+
+    assert coordinator.status()["per_second"] == {"games": 0.0, "positions": 0.0}
+    played(2)
+    clock.now += 10
+    played(3)
+    assert coordinator.status()["per_second"] == {"games": 4.0, "positions": 40.0}
+    clock.now += 55
+    assert coordinator.status()["per_second"]["games"] == 24 / 60
+    clock.now += 100
+    assert coordinator.status()["per_second"]["games"] == 0.0
+
+
 def test_games_do_not_run_ahead(clock):
     coordinator = started(clock, replace(RULES, ahead=1))
     near, far = leases(1, step=2)[0], leases(1, step=3)[0]

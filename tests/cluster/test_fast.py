@@ -8,7 +8,6 @@ import pytest
 
 import sylvan.cluster.player as player_module
 from sylvan.cluster.coordinator import Report, Rules
-from sylvan.cluster.player import STALE
 from tests.cluster.threads import Games, Threads
 
 STEPS = 8
@@ -49,8 +48,8 @@ def test_a_slow_worker_holds_nobody_up(games, tmp_path):
         found = games.play(STEPS, player)
         assert all(found) and held
         steps = {int(name[:7]) for name in held}
-        assert max(steps) <= min(player._parts) + STALE + games.config.selfplay.lag
-        assert min(player._parts) == STEPS - STALE
+        assert max(steps) <= min(player._parts) + player.stale + games.config.selfplay.lag
+        assert min(player._parts) == STEPS - player.stale
 
 
 def test_a_resumed_run_takes_no_game_twice(games, tmp_path):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from sylvan.cluster.coordinator import Coordinator, Rules
+from sylvan.cluster.run_files import ClusterFiles
 from sylvan.cluster.status import limit_of, read_status
 from sylvan.errors import ClusterError
 from sylvan.runs.loop import train
@@ -81,6 +83,7 @@ def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
     assert {"coordinator.log", "learner.log"} < names and len(names) >= 4
     shown = subprocess.run([*SYLVAN, "cluster", "status", str(run)], capture_output=True, text=True)
     assert "exact mode" in shown.stdout and "worker-001" in shown.stdout
+    assert " of 2; together" in shown.stdout
     as_json = subprocess.run(
         [*SYLVAN, "cluster", "status", str(run), "--json"], capture_output=True, text=True
     )
@@ -90,6 +93,21 @@ def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
 def test_a_run_without_a_cluster_has_no_status(tmp_path):
     with pytest.raises(ClusterError, match="local:2"):
         read_status(tmp_path)
+
+
+@pytest.mark.parametrize("shift", [1e6, -1e6, 0.0])
+def test_the_age_of_a_status_needs_no_common_clock(shift, tmp_path):
+    """The coordinator's clock is another one than the reader's."""
+    files = ClusterFiles(tmp_path)
+    files.make()
+    coordinator = Coordinator(Rules(), time.monotonic)
+    files.save_status({"time": time.time() + shift} | coordinator.status())
+    assert read_status(tmp_path)["age"] < 5
+    before = files.status.stat().st_mtime - 100
+    os.utime(files.status, (before, before))
+    assert 100 <= read_status(tmp_path)["age"] < 105
+    assert "Nothing trains" in read_status(tmp_path)["limit"]
+    assert {path.name for path in files.folder.iterdir()} == {"status.json", "logs"}
 
 
 WORKER = {"held": ["lease"], "paused": 0.0}

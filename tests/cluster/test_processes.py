@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -17,7 +19,7 @@ from sylvan.cluster.profile import WorkerFacts
 from tests.cluster.simulation import PROBE
 
 pytest.importorskip("ray", reason="the extra cluster (Ray) is not installed")
-from sylvan.cluster import ray_actors
+from sylvan.cluster import driver, ray_actors
 from sylvan.cluster.ray_actors import CoordinatorProcess
 
 LEASE = Lease("run", 1, 0, 8, "network", "settings")
@@ -86,3 +88,39 @@ def test_a_folder_that_was_never_there_is_an_error_at_once(tmp_path):
     with pytest.raises(FileNotFoundError):
         CoordinatorProcess(tmp_path / "unmounted", None, Rules())
     assert not (tmp_path / "unmounted").exists()
+
+
+def test_a_worker_that_cannot_start_is_started_more_and_more_rarely():
+    restarts, now, pauses = driver.Restarts(), 1000.0, []
+    for _ in range(10):
+        restarts.began = now
+        pauses.append(restarts.pause(now + 1))
+        now += 1 + pauses[-1]
+    assert pauses[:3] == [0.5, 1.0, 2.0] and pauses[-1] == driver.REFUSED_PAUSE
+    restarts.began = now
+    assert restarts.pause(now + 1000) == 0.5
+
+
+def test_a_crash_of_native_code_is_in_the_log(tmp_path):
+    program = (
+        "import faulthandler, os, pathlib, sys; from sylvan.cluster.run_files import ClusterFiles;"
+        "files = ClusterFiles(pathlib.Path(sys.argv[1])); files.log_to_file('worker-000');"
+        "files.stderr_to_file('worker-000'); faulthandler.enable(); os.abort()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True)
+    assert ended.returncode != 0 and ended.stderr == b""
+    text = (tmp_path / "cluster" / "logs" / "worker-000.log").read_text()
+    assert "Aborted" in text and "process " in text
+
+
+def test_a_new_session_removes_leftovers_and_long_logs(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_files, "LOG_BYTES", 100)
+    storage, logs = tmp_path / "storage", tmp_path / "run" / "cluster" / "logs"
+    logs.mkdir(parents=True)
+    (storage / "leases").mkdir(parents=True)
+    leftover = storage / "leases" / f".{LEASE.name}.shard.123.tmp"
+    for path in (leftover, logs / "worker-000.log", logs / "worker-001.log"):
+        path.write_bytes(bytes(200 if "000" in path.name else 50))
+    CoordinatorProcess(tmp_path / "run", str(storage), Rules())
+    assert not leftover.exists()
+    assert {path.name for path in logs.iterdir()} == {"coordinator.log", "worker-001.log"}

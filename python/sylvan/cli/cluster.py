@@ -55,6 +55,12 @@ def status(
         f"done of those that the learner needs; {counts['taken']} taken since the coordinator "
         f"started, {counts['late'] + counts['lost']} of them handed out again."
     )
+    speed = found["per_second"]
+    print(
+        f"Workers: {len(found['workers'])} of {found.get('expected', '?')}; together "
+        f"{speed['games']:,.1f} games and {speed['positions']:,.0f} positions per second in the "
+        "last minute."
+    )
     print(f"What limits the run: {found['limit']}")
     if found.get("dashboard"):
         print(f"Ray's dashboard: {found['dashboard']}")

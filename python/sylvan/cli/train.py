@@ -123,6 +123,20 @@ def train(
             "as s3://bucket/run (default: in the run folder)."
         ),
     ] = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Steps that the games of a cluster may run ahead of the learner (100)."
+        ),
+    ] = None,
+    stale: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Steps that games may come late with --cluster-mode fast; then they are "
+            "dropped (2).",
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only the final summary.")
     ] = False,
@@ -187,7 +201,8 @@ def train(
     else:
         from sylvan.cluster.driver import train_on_cluster
 
-        machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage)
+        limits = {"ahead": ahead, "stale": stale}
+        machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage, limits)
         outcome = train_on_cluster(full, folder, machines, watch=watch, start=start, fitted=fitted)
     _print_summary(outcome)
     if outcome.reason == "interrupted":
@@ -200,6 +215,7 @@ def _cluster_options(
     threads: int | None,
     mode: Literal["exact", "fast"],
     storage: str | None,
+    limits: dict[str, int | None],
 ) -> ClusterOptions:
     """Return the options of a cluster; --workers overrides the number in local:4."""
     from dataclasses import replace
@@ -208,7 +224,8 @@ def _cluster_options(
 
     options = parse_address(address)
     workers = workers or options.workers
-    return replace(options, workers=workers, threads=threads, mode=mode, storage=storage)
+    given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    return replace(options, workers=workers, threads=threads, mode=mode, storage=storage, **given)
 
 
 def _folder_name(game: str) -> str:

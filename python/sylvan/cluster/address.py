@@ -26,6 +26,10 @@ class ClusterOptions:
     mode: Mode = "exact"
     storage: str | None = None
     """None: a folder of the run."""
+    ahead: int = 100
+    """Steps that games may run ahead of the learner."""
+    stale: int = 2
+    """Fast mode: steps that games may come late."""
 
     @property
     def is_local(self) -> bool:

@@ -48,6 +48,9 @@ NEVER = float("-inf")
 REMEMBERED = 101
 """Newest durations of leases, whose median says what is late."""
 
+SPEED_SECONDS = 60.0
+"""The speed is that of so many seconds."""
+
 PROBLEMS = 20
 """Newest problems that the status shows."""
 
@@ -189,6 +192,37 @@ class _Durations:
         return known[len(known) // 2] if len(known) >= 3 else float("inf")
 
 
+class _Speed:
+    """What was taken in the last minute, per second."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[tuple[float, int, int]] = deque()
+        """Begin of a second, games and positions that were taken in it."""
+        self._first = NEVER
+
+    def add(self, now: float, games: int, positions: int) -> None:
+        if self._first == NEVER:
+            self._first = now
+        if self._seconds and now < self._seconds[-1][0] + 1:
+            begin, one, two = self._seconds.pop()
+            self._seconds.append((begin, one + games, two + positions))
+        else:
+            self._seconds.append((now, games, positions))
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        while self._seconds and self._seconds[0][0] < now - SPEED_SECONDS:
+            self._seconds.popleft()
+
+    def per_second(self, now: float) -> dict[str, float]:
+        self._forget(now)
+        seconds = max(1.0, min(SPEED_SECONDS, now - self._first))
+        return {
+            "games": sum(games for _, games, _ in self._seconds) / seconds,
+            "positions": sum(positions for _, _, positions in self._seconds) / seconds,
+        }
+
+
 class Coordinator:
     """The leases of one run, and the workers that play them.
 
@@ -228,6 +262,7 @@ class Coordinator:
         self._numbers = count()
         self._workers: dict[str, _Worker] = {}
         self._durations = _Durations()
+        self._speed = _Speed()
         self._next_check = NEVER
 
     # --- the learner --------------------------------------------------------------------------
@@ -376,6 +411,7 @@ class Coordinator:
             | {"done": done},
             "counts": dict(self.counts),
             "totals": dict(self.totals),
+            "per_second": self._speed.per_second(now),
             "problems": list(self.problems),
             "refused": dict(self.refused),
             "workers": [
@@ -511,6 +547,7 @@ class Coordinator:
         self.totals["games"] += done.games
         self.totals["positions"] += done.positions
         self.totals["simulations"] += done.simulations
+        self._speed.add(self._clock(), done.games, done.positions)
         if since is not None:
             self._durations.add((self._clock() - since) / max(1, entry.lease.count))
         if worker is not None:

@@ -51,7 +51,7 @@ RESTART_PAUSE = 0.5
 """Seconds before a dead worker is called again; calls fail at once while Ray restarts it."""
 
 REFUSED_PAUSE = 60.0
-"""Seconds before a refused worker tries again."""
+"""Seconds before a refused worker tries again: the longest pause."""
 
 REACHABLE_WITHIN = 10.0
 """Seconds to connect to a cluster."""
@@ -161,6 +161,21 @@ def _no_cluster(address: str, error: Exception) -> ClusterError:
     )
 
 
+class Restarts:
+    """When a worker that ended is started again: each time later, unless it has worked for long."""
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self._failures = 0
+
+    def pause(self, now: float) -> float:
+        """Seconds until the next start of a worker that ends now."""
+        if now - self.began > REFUSED_PAUSE:
+            self._failures = 0
+        self._failures += 1
+        return min(REFUSED_PAUSE, RESTART_PAUSE * 2.0 ** min(self._failures - 1, 10))
+
+
 class _Processes:
     """The processes of a run."""
 
@@ -195,7 +210,7 @@ class _Processes:
             self.coordinator = (
                 ray.remote(CoordinatorProcess)
                 .options(num_cpus=0, name=name, **lasting)
-                .remote(run, storage, Rules(exact=self._exact))
+                .remote(run, storage, Rules(exact=self._exact, ahead=options.ahead))
             )
             self._result(self.coordinator.probe.remote())
         except ValueError:  # the name is taken
@@ -225,6 +240,8 @@ class _Processes:
             for _ in range(self.workers)
         ]
         self._starts = [0] * self.workers
+        self._restarts = [Restarts() for _ in range(self.workers)]
+        self._said: set[str] = set()
         self._running: dict[Any, int] = {}
         """The calls of workers that are under way, and their numbers."""
         self._paused: dict[int, float] = {}
@@ -235,7 +252,7 @@ class _Processes:
     def train(self, arguments: dict[str, Any]) -> tuple[int, str]:
         """Train the run to its end, or until the user stops it."""
         self._ray.get(self.coordinator.note.remote(**self._facts()))
-        training = self.learner.train.remote(arguments, self.workers, self._exact)
+        training = self._train(arguments)
         failures = 0
         with Interrupts(self._asked) as interrupts:
             asked = False
@@ -264,10 +281,14 @@ class _Processes:
                         raise
                     log.warning("the learner died: it is restarted")
                     time.sleep(RESTART_PAUSE)
-                    training = self.learner.train.remote(arguments, self.workers, self._exact)
+                    training = self._train(arguments)
                     continue
                 self._show_events()
                 return step, reason
+
+    def _train(self, arguments: dict[str, Any]) -> Any:
+        """Start the learner's training."""
+        return self.learner.train.remote(arguments, self.workers, self._exact, self._options.stale)
 
     def close(self) -> None:
         """Write the last status and end all processes."""
@@ -331,22 +352,34 @@ class _Processes:
     def _start_worker(self, number: int) -> None:
         self._starts[number] += 1
         options = WorkerOptions(self._name(number), threads=self._placement.worker_threads)
-        self._running[self._actors[number].run.remote(options)] = number
+        log_name = f"worker-{number:03d}"
+        self._running[self._actors[number].run.remote(options, log_name)] = number
+        self._restarts[number].began = time.monotonic()
 
     def _worker_ended(self, reference: Any) -> None:
-        number, pause = self._running.pop(reference), RESTART_PAUSE
-        self.coordinator.forget.remote(self._name(number))
+        number, reason = self._running.pop(reference), ""
+        pause = self._restarts[number].pause(time.monotonic())
         try:
             self._result(reference)
             self._ray.kill(self._actors[number], no_restart=False)
         except Refused as error:
-            self._watch.message(str(error))
+            self._say(str(error), str(error).partition(":")[2])
             pause = REFUSED_PAUSE
         except self._ray.exceptions.RayActorError:
             log.warning("worker %d died: it is restarted", number)
+            reason = f"Worker {number} died: it is started again."
         except Exception as error:
-            self._watch.message(f"Worker {number} failed ({error}): it is started again.")
+            fault = str(error).partition("\n")[0] or type(error).__name__
+            reason = f"Worker {number} failed ({fault}): it is started again, later each time."
+            self._say(reason, fault)
+        self.coordinator.forget.remote(self._name(number), reason)
         self._paused[number] = time.monotonic() + pause
+
+    def _say(self, text: str, fault: str) -> None:
+        """Show a sentence, unless another worker had the same fault."""
+        if fault not in self._said:
+            self._said.add(fault)
+            self._watch.message(text)
 
     def _resume_paused(self) -> None:
         for number, moment in list(self._paused.items()):
@@ -362,4 +395,5 @@ def _wants_gpu(ray: Any, config: TrainingConfig) -> bool:
         return device.startswith("cuda")
     import torch
 
-    return torch.backends.cuda.is_built() and ray.cluster_resources().get("GPU", 0) >= 1
+    built = bool(torch.backends.cuda.is_built())  # type: ignore[no-untyped-call]
+    return built and bool(ray.cluster_resources().get("GPU"))

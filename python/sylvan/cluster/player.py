@@ -7,7 +7,7 @@ the training loop, the learner and the checkpoints do not know of the cluster.
 
 In exact mode the games of a step are those of its own lease, so the run equals the run on one
 machine. In fast mode a step takes as many games as its lease has, of any lease that is done, in the
-order of arrival: nobody waits for a slow worker. Leases that are more than `STALE` steps late are
+order of arrival: nobody waits for a slow worker. Leases that are more than `stale` steps late are
 dropped.
 
 The parts and their networks follow from the step's checkpoint, so a learner that is killed submits
@@ -48,10 +48,6 @@ log = logging.getLogger(__name__)
 
 __all__ = ["ClusterPlayer", "LearnerLink"]
 
-STALE = 2
-"""Fast mode: a step takes no games of leases that belong to an earlier step than this many before
-it. Their network is older by `selfplay.lag`, and one, than that."""
-
 PATIENCE = 0.05
 """Seconds between two questions to the coordinator."""
 
@@ -91,6 +87,8 @@ class ClusterPlayer:
     :param identity: of the run.
     :param workers: how many are expected; a step has at least two parts for each.
     :param exact: take the leases of a step in order, else as they arrive.
+    :param stale: in fast mode, a step takes no games of leases of an earlier step than this many
+        before it. Their network is older than that by `selfplay.lag`, and one.
     :param tell: shows a sentence to the user at once; default: at the end of the step.
     """
 
@@ -102,11 +100,12 @@ class ClusterPlayer:
         identity: str,
         workers: int = 1,
         exact: bool = True,
+        stale: int = 2,
         sleep: Callable[[float], None] = time.sleep,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self.run, self.link, self.storage = run, link, storage
-        self.identity, self.workers, self.exact = identity, workers, exact
+        self.identity, self.workers, self.exact, self.stale = identity, workers, exact, stale
         self._sleep = sleep
         self.notes: list[str] = []
         self._tell = tell or self.notes.append
@@ -295,7 +294,7 @@ class ClusterPlayer:
 
     def _tidy(self, step: int) -> None:
         """Forget what is in the replay of a checkpoint, and what is too late."""
-        oldest = step if self.exact else step - STALE
+        oldest = step if self.exact else step - self.stale
         for number in [number for number in self._parts if number < oldest]:
             self._forget(self._parts.pop(number))
         if not self.exact:

@@ -63,7 +63,11 @@ class CoordinatorProcess:
         self._written = float("-inf")
         self._has_plan = True
         """Whether the plan is on the disk."""
-        self._begin(FOLDER_PATIENCE if _was_restarted() else 0.0)
+        restarted = _was_restarted()
+        self._begin(FOLDER_PATIENCE if restarted else 0.0)
+        if not restarted:  # no worker has been started
+            self.files.tidy()
+            self._store.sweep()
 
     def _begin(self, patience: float) -> None:
         """Lock the run, and go on with its plan.
@@ -75,7 +79,7 @@ class CoordinatorProcess:
             try:
                 self.files.make()
                 self._lock.enter_context(self.files.coordinating(DYING))
-                self.files.log_to_file("coordinator")
+                _write_log(self.files, "coordinator")
                 self.files.load_plan(self._coordinator)
                 self._facts = self.files.facts() | {"coordinator": os.getpid()}
                 return
@@ -131,8 +135,13 @@ class CoordinatorProcess:
         """As `Coordinator.forget_leases`."""
         self._current().forget_leases(names)
 
-    def forget(self, worker: str) -> None:
-        """As `Coordinator.forget`."""
+    def forget(self, worker: str, reason: str = "") -> None:
+        """As `Coordinator.forget`.
+
+        :param reason: why it ended, for the status.
+        """
+        if reason:
+            self._coordinator.problems.append(reason)
         self._current().forget(worker)
 
     def probe(self) -> Probe | None:
@@ -155,6 +164,13 @@ class CoordinatorProcess:
         """As `Coordinator.status`; it is on the disk afterwards."""
         self._written = float("-inf")
         return self._facts | self._current().status()
+
+
+def _write_log(files: ClusterFiles, name: str) -> None:
+    """Log to the run's folder; a process of Ray also writes its standard error there."""
+    files.log_to_file(name)
+    if ray.is_initialized():
+        files.stderr_to_file(name)
 
 
 def _was_restarted() -> bool:
@@ -199,10 +215,10 @@ class WorkerProcess:
     def __init__(self, run: Path, storage: str | None, coordinator: str) -> None:
         self._run, self._storage, self._coordinator = run, storage, coordinator
 
-    def run(self, options: WorkerOptions) -> str:
+    def run(self, options: WorkerOptions, log_name: str) -> str:
         """Work until SIGTERM; return why this ended."""
         files = ClusterFiles(self._run)
-        files.log_to_file(options.name)
+        _write_log(files, log_name)
         address = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
         node = f"{address} {ray.get_runtime_context().get_node_id()[:8]}"
         options = WorkerOptions(**vars(options) | {"node": node, "pid": os.getpid()})
@@ -275,7 +291,9 @@ class LearnerProcess:
         self._run, self._storage, self._coordinator = run, storage, coordinator
         self._relay = Relay()
 
-    def train(self, arguments: dict[str, Any], workers: int, exact: bool) -> tuple[int, str]:
+    def train(
+        self, arguments: dict[str, Any], workers: int, exact: bool, stale: int
+    ) -> tuple[int, str]:
         """Train; return the number of finished steps and why it ended."""
         from sylvan.cluster.player import ClusterPlayer
         from sylvan.runs.loop import train
@@ -285,12 +303,12 @@ class LearnerProcess:
         link = _LearnerLink(ray.get_actor(self._coordinator))
 
         def player(run: Run) -> ClusterPlayer:
-            files.log_to_file("learner")
+            _write_log(files, "learner")
             storage = files.storage(self._storage)
             storage.make()
             link.note(learner=os.getpid())
-            tell = self._relay.message
-            return ClusterPlayer(run, link, storage, files.identity(), workers, exact, tell=tell)
+            identity, tell = files.identity(), self._relay.message
+            return ClusterPlayer(run, link, storage, identity, workers, exact, stale, tell=tell)
 
         outcome = train(folder=self._run, watch=self._relay, player=player, **arguments)
         return outcome.step, outcome.reason

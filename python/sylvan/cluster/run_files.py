@@ -5,7 +5,7 @@ RUN/cluster/
     .lock                held by the coordinator: a second one is refused
     plan.json            the leases that are handed out, for a coordinator that is restarted
     status.json          what `sylvan cluster status` shows, a second old at most
-    logs/                a file for each process
+    logs/                a file for the coordinator, the learner and each worker
     leases/, blobs/      the storage, unless it is elsewhere
 """
 
@@ -15,6 +15,7 @@ import base64
 import json
 import logging
 import os
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -36,8 +37,8 @@ __all__ = ["ClusterFiles", "finished_in"]
 FACTS = ("driver", "learner", "dashboard", "cluster", "mode", "expected")
 """What the driver and the learner tell the coordinator for its status."""
 
-LOGS = 64
-"""Newest log files to keep."""
+LOG_BYTES = 32 * 2**20
+"""Size from which the log of an earlier session is removed."""
 
 
 class ClusterFiles:
@@ -50,6 +51,18 @@ class ClusterFiles:
     def status(self) -> Path:
         """The newest status."""
         return self.folder / "status.json"
+
+    def age(self) -> float:
+        """Seconds since the status was written, by the clock of the machine that has the folder:
+        those of others may differ.
+        """
+        written = self.status.stat().st_mtime
+        try:
+            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".now-") as file:
+                now = os.stat(file.name).st_mtime
+        except OSError:  # it may only be read here
+            now = time.time()
+        return max(0.0, now - written)
 
     def make(self) -> None:
         """Create the folder in that of the run, which must be there: it may be unmounted."""
@@ -92,13 +105,9 @@ class ClusterFiles:
             yield
 
     def log_to_file(self, name: str) -> None:
-        """Write this process's log to the run's folder."""
+        """Append this process's log to a file in the run's folder."""
         self.make()
-        folder = self.folder / "logs"
-        old = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
-        for path in old[: len(old) - LOGS]:
-            path.unlink(missing_ok=True)
-        handler = logging.FileHandler(folder / f"{name}.log")
+        handler = logging.FileHandler(self._log(name))
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root = logging.getLogger("sylvan")
         for earlier in [each for each in root.handlers if isinstance(each, logging.FileHandler)]:
@@ -107,6 +116,22 @@ class ClusterFiles:
         root.addHandler(handler)
         root.setLevel(logging.INFO)
         root.info("process %d", os.getpid())
+
+    def stderr_to_file(self, name: str) -> None:
+        """Append all that this process writes to its standard error to its log: errors of the
+        interpreter and of native code.
+        """
+        with self._log(name).open("ab") as file:
+            os.dup2(file.fileno(), 2)
+
+    def tidy(self) -> None:
+        """Remove long logs of earlier sessions; no process of the run may be at work."""
+        for path in (self.folder / "logs").glob("*.log"):
+            if path.stat().st_size > LOG_BYTES:
+                path.unlink()
+
+    def _log(self, name: str) -> Path:
+        return self.folder / "logs" / f"{name}.log"
 
     # --- the coordinator's state ------------------------------------------------------------
 

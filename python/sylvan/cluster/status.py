@@ -6,7 +6,6 @@ The coordinator writes it to the run's folder, so it can be read anywhere and wi
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def read_status(run: Path) -> dict[str, Any]:
             f"{run} was not trained on a cluster: start it with `sylvan train ... --cluster "
             "local:2`."
         ) from None
-    status["age"] = max(0.0, time.time() - status["time"])
+    status["age"] = files.age()
     status["limit"] = limit_of(status)
     return status
 
