@@ -7,6 +7,7 @@ from sylvan.evaluators import Cached, Uniform
 from sylvan.evaluators.protocol import (
     AsyncEvaluator,
     encoding_of,
+    is_ready,
     name_of,
     preferred_batch_of,
 )
@@ -50,3 +51,12 @@ def test_only_submit_and_collect_together_are_asynchronous():
     assert isinstance(Full(), AsyncEvaluator)
     assert not isinstance(Cached(Full()), AsyncEvaluator)  # they would bypass the cache
     assert not isinstance(Uniform(), AsyncEvaluator)
+
+
+def test_an_evaluator_may_say_whether_it_is_ready():
+    class Slow(Full):
+        def ready(self, ticket):
+            return ticket == 2
+
+    assert is_ready(Full(), 1)
+    assert is_ready(Slow(), 2) and not is_ready(Slow(), 1)

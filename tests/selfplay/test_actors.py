@@ -8,12 +8,13 @@ import time
 import numpy as np
 import pytest
 
+from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError, SearchStateError
 from sylvan.evaluators import Rollout
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
-from sylvan.selfplay.actors import Actors
+from sylvan.selfplay.actors import Actors, attend
 from sylvan.selfplay.config import SelfPlayConfig
 from tests.selfplay.reference_games import HiddenReferenceGame, ReferenceGame, evaluate_leaves
 
@@ -163,6 +164,70 @@ def test_several_batches_are_under_way():
     many = actors("connect4", CONFIG.replace(games=24), batches=3, rows=4)
     many.play(evaluator, 0, 24)
     assert evaluator.most == 3
+
+
+class Device(Submitted):
+    """An evaluator whose oldest batch is ready once `together` are under way, or after some looks
+    at it.
+    """
+
+    def __init__(self, together=2):
+        super().__init__()
+        self.together, self.looks, self.joined = together, 0, 0
+
+    def ready(self, ticket):
+        self.looks += 1
+        self.joined += self.under_way >= self.together
+        return self.under_way >= self.together or self.looks > 20
+
+    def collect(self, ticket):
+        assert self.ready(ticket)
+        self.looks = 0
+        return super().collect(ticket)
+
+
+@pytest.mark.parametrize("together", [2, 3])
+def test_full_batches_are_submitted_while_an_earlier_one_is_not_ready(together):
+    evaluator = Device(together)
+    many = actors("connect4", CONFIG.replace(games=24), batches=together, rows=4)
+    games = many.play(evaluator, 0, 24)
+    assert evaluator.most == together and evaluator.joined and not evaluator.under_way
+    assert equal_columns(games, actors("connect4").play(evaluate_leaves, 0, 24))
+
+
+def test_two_leases_share_a_thread_that_waits_for_neither():
+    """The second lease goes on while the first one's evaluation takes for ever."""
+
+    class Stuck(Device):
+        ended = False
+
+        def ready(self, ticket):
+            return self.ended
+
+    bell, stuck = _native.Bell(), Stuck()
+    one, other = (actors("connect4", bell=bell) for _ in range(2))
+    one.begin(stuck, 0, GAMES)
+    other.begin(Device(), 0, GAMES)
+    while not other.is_over:
+        attend([one, other])
+    assert stuck.under_way and one.is_evaluating and not one.is_over
+    stuck.ended = True
+    while not one.is_over:
+        attend([one, other])
+    assert equal_columns(one.finish(), other.finish())
+
+
+def test_waiting_for_an_evaluation_is_time_inside_the_evaluator():
+    bell, evaluator = _native.Bell(), Device(together=9)
+    one = actors("connect4", bell=bell, batches=1)
+    one.begin(evaluator, 0, 1)
+    while not one.is_evaluating:
+        attend([one])
+    before = one.seconds
+    assert attend([one]) == 0.0 and one.seconds > before
+    evaluator.looks = 99  # it is ready
+    one.stop()
+    assert not evaluator.under_way  # its memory may be used again
 
 
 def test_two_leases_are_one():

@@ -37,6 +37,7 @@ __all__ = [
     "LeavesForest",
     "Refreshable",
     "encoding_of",
+    "is_ready",
     "name_of",
     "preferred_batch_of",
 ]
@@ -155,7 +156,9 @@ Ticket = TypeVar("Ticket")
 class AsyncEvaluator(Protocol[Ticket]):
     """An evaluator that works while the caller does something else, for example on a GPU.
 
-    For self-play these two methods are enough; a search needs an `Evaluator`.
+    For self-play these two methods are enough; a search needs an `Evaluator`. A third one,
+    `ready(ticket) -> bool`, is optional: whether `collect` would return without waiting. With it,
+    self-play waits for no evaluation while it can submit another batch.
     """
 
     def submit(self, leaves: Leaves, /) -> Ticket:
@@ -197,3 +200,9 @@ def preferred_batch_of(evaluator: Evaluator) -> int | None:
     """Leaves in flight per tree that an evaluator asks for; None if it has no preference."""
     batch: int | None = getattr(evaluator, "preferred_batch", None)
     return batch
+
+
+def is_ready(evaluator: AsyncEvaluator[Ticket], ticket: Ticket) -> bool:
+    """Whether `collect` would return without waiting; true if the evaluator cannot say."""
+    ready: Callable[[Ticket], bool] | None = getattr(evaluator, "ready", None)
+    return ready is None or ready(ticket)

@@ -7,8 +7,9 @@ never on the number of actors, the rows of a batch or timing
 (`crates/sylvan-core/src/selfplay/actor.rs` gives the reasons).
 
 Several batches are under way: while one is evaluated, actors fill others. An evaluator with
-`submit(leaves) -> ticket` and `collect(ticket)` gets the next batch before the last one is
-collected; any other evaluator is called once per batch. Native evaluators run in the actors.
+`submit(leaves) -> ticket` and `collect(ticket)` gets each batch as soon as it is full, and with
+`ready(ticket)` this thread never waits for an evaluation; any other evaluator is called once per
+batch. Native evaluators run in the actors.
 
 Two leases may be played at once, each by its own `Actors` and its own evaluator, so that batches
 stay full while the last games of one end (`attend`).
@@ -32,6 +33,7 @@ from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError, SearchStateError
 from sylvan.evaluators import AsyncEvaluator, Cached, Evaluator, EvaluatorLike, evaluator_for
 from sylvan.evaluators.native import native_call
+from sylvan.evaluators.protocol import is_ready
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
@@ -47,6 +49,10 @@ __all__ = ["Actors", "Room", "Watch", "attend", "batch_rows"]
 
 PATIENCE = 0.05
 """Seconds to wait for a batch before signals and `watch` are served."""
+
+POLL = 0.0001
+"""Seconds to wait for a batch before the evaluations under way are looked at again: a device does
+not ring."""
 
 BATCHES = 2
 """Batches that may be under way."""
@@ -203,15 +209,26 @@ class Actors:
         return True
 
     def collect(self) -> bool:
-        """Wait for the oldest evaluation under way; False if there is none."""
+        """Hand the oldest evaluation under way to the actors if it is ready; False if not.
+
+        It waits for an evaluator that cannot say whether it is ready.
+        """
         if not self._under_way or not isinstance(self._evaluator, AsyncEvaluator):
             return False
-        batch, leaves, ticket = self._under_way.popleft()
+        batch, leaves, ticket = self._under_way[0]
+        if not is_ready(self._evaluator, ticket):
+            return False
+        self._under_way.popleft()
         began = time.perf_counter()
         answer = self._evaluator.collect(ticket)
         self.seconds += time.perf_counter() - began
         self._answer(batch, leaves, answer)
         return True
+
+    @property
+    def is_evaluating(self) -> bool:
+        """Whether an evaluation is under way."""
+        return bool(self._under_way)
 
     @property
     def is_over(self) -> bool:
@@ -242,6 +259,9 @@ class Actors:
     def stop(self) -> None:
         """Give up the lease; it can be played again."""
         self._native.stop()
+        while self._under_way and isinstance(self._evaluator, AsyncEvaluator):
+            with suppress(Exception):  # its memory may be used again afterwards
+                self._evaluator.collect(self._under_way.popleft()[2])
         self._under_way.clear()
         with suppress(SearchStateError, EvaluationError):
             self._native.finish()
@@ -273,13 +293,21 @@ def _searched(first: Game) -> Game:
 
 
 def attend(playing: Sequence[Actors]) -> float:
-    """Evaluate one batch of actors that share a bell; the first actors with a full batch win. If no
-    batch is full, wait a little. Return the seconds waited.
+    """Submit or collect one batch of actors that share a bell; the first actors with a full batch
+    win. If there is none, wait a little.
+
+    Return the seconds waited while nothing was evaluated. Waiting for an evaluation counts as time
+    inside the evaluator.
     """
     bell = playing[0].bell
     rings = bell.rings()
     if any(each.submit() for each in playing) or any(each.collect() for each in playing):
         return 0.0
+    evaluating = next((each for each in playing if each.is_evaluating), None)
     began = time.perf_counter()
-    bell.wait(rings, PATIENCE)
-    return time.perf_counter() - began
+    bell.wait(rings, PATIENCE if evaluating is None else POLL)
+    waited = time.perf_counter() - began
+    if evaluating is None:
+        return waited
+    evaluating.seconds += waited
+    return 0.0
