@@ -10,18 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
+from sylvan import SearchConfig
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
 from sylvan.evaluators.cuda_graphs import CudaLane, Recorded
 from sylvan.evaluators.lanes import Lane, padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
+from sylvan.evaluators.some_leaves import SomeLeaves
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.games.chess import expand_planes
 from sylvan.games.encoding import Encoding
+from sylvan.games.naming import GameSpec
 from sylvan.networks import build_network, save_network
 from sylvan.networks.lc0.file import read_lc0
 from sylvan.networks.lc0.graph import lc0_model
 from sylvan.networks.lc0.tower import lc0_module
+from sylvan.selfplay.actors import Actors
+from sylvan.selfplay.config import SelfPlayConfig
 from tests.networks.nets import maia, needs_nets
 from tests.networks.positions import random_states
 
@@ -139,11 +144,67 @@ def test_many_sizes_and_new_weights(game, device):
                 np.testing.assert_allclose(one, two, atol=1e-5 if device == "cpu" else 0.03)
 
 
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("connect4", {}),
+        ("chess", {"batch": 3}),
+        ("connect4", {"policy_temperature": 2.0}),
+        ("tictactoe", {}),
+    ],
+    ids=["whole", "parts", "tempered", "another"],
+)
+def test_batches_of_self_play_are_read_and_answered_in_place(spec, options, monkeypatch):
+    network = build_network("1x8", game=GameSpec(spec).first(), seed=1)
+    config = SelfPlayConfig(games=8, max_plies=6)
+
+    def played(evaluator):
+        search = SearchConfig(simulations=6, noise=True)
+        encoding = network.header.encoding
+        return Actors(GameSpec(spec), config, 3, encoding, search, rows=4).play(evaluator, 0, 8)
+
+    def called(leaves):  # other leaves, without memory
+        return evaluate(SomeLeaves(leaves, np.arange(len(leaves))))
+
+    evaluate = TorchEvaluator(network, device="cpu", **options)
+    expected = played(called)
+    monkeypatch.delattr(TorchEvaluator, "_copied")
+    found = played(evaluate)
+    for name in expected.columns:
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_logits_are_written_once():
+    """The batch that is answered holds the logits already."""
+    network = build_network("1x8", game=ConnectFour(), seed=1)
+    evaluate, seen = TorchEvaluator(network, device="cpu"), []
+
+    class Watched:
+        def submit(self, leaves):
+            return leaves, evaluate.submit(leaves)
+
+        def collect(self, ticket):
+            leaves, ticket = ticket
+            logits, values = evaluate.collect(ticket)
+            seen.append(np.shares_memory(logits, leaves.memory.logits))
+            return logits, values
+
+    Actors(GameSpec("connect4"), SelfPlayConfig(games=4), 1, rows=2).play(Watched(), 0, 2)
+    assert all(seen) and seen
+
+
+def test_observations_of_another_encoding_are_refused():
+    network = build_network("1x8", game=Chess(), seed=1)
+    actors = Actors(GameSpec("chess"), SelfPlayConfig(games=2), 1, Encoding("planes19"))
+    with pytest.raises(EvaluationError, match=r"\(\d+, 19\).*\(\d+, 112\)"):
+        actors.play(TorchEvaluator(network, device="cpu"), 0, 2)
+
+
 class ReplayedLane(CudaLane):
     """A GPU's lane on the processor: what is recorded is computed again, into the same memory."""
 
     open, buffer, to_device = Lane.open, Lane.buffer, Lane.to_device
-    fence, synchronize = Lane.fence, Lane.synchronize
+    fence, synchronize, aside = Lane.fence, Lane.synchronize, Lane.aside
 
     def __init__(self, module, size):
         Lane.__init__(self, module, size, torch.device("cpu"))
@@ -185,6 +246,17 @@ def test_recorded_runs(game):
     evaluate.refresh(other)
     np.testing.assert_allclose(evaluate(leaves)[0], plain(leaves)[0], atol=1e-5)
     assert not np.allclose(evaluate(leaves)[0], before[0], atol=1e-4)
+
+
+def test_a_smaller_batch_needs_less_memory_and_gives_the_same_answers():
+    network = build_network("1x8", game=ConnectFour(), seed=1)
+    plain, evaluate = (TorchEvaluator(network, device="cpu", batch=32) for _ in range(2))
+    leaves = leaves_of(random_states(ConnectFour(), 20))
+    for batch in (8, 64):  # it never grows
+        evaluate.resize(batch)
+        assert evaluate.batch == 8
+        for one, two in zip(evaluate(leaves), plain(leaves), strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-6)
 
 
 @pytest.mark.slow

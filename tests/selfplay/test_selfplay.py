@@ -1,6 +1,7 @@
 """Self-play: games of every kind, reproducible bit for bit."""
 
 import copy
+import threading
 import time
 from pathlib import Path
 
@@ -223,6 +224,43 @@ def test_the_next_lease_begins_while_the_last_games_end():
     assert loaded[-1] == 3
 
 
+def test_the_next_network_is_loaded_while_the_games_go_on():
+    loading, went_on = threading.Event(), threading.Event()
+
+    def evaluator(leaves):
+        assert loading.wait(60)
+        went_on.set()
+        return evaluate_leaves(leaves)
+
+    def load(lease):
+        if lease.number == 2:
+            loading.set()
+            assert went_on.wait(60)
+        return evaluator
+
+    play = self_play("tictactoe")
+    games = list(map(fields, play.play(load, 1)))
+    assert games == list(map(fields, played(self_play("tictactoe"))))
+
+
+def test_a_network_of_a_lease_that_is_given_up_is_loaded_again():
+    play, loaded = self_play("tictactoe"), []
+
+    def load(lease):
+        loaded.append(lease.number)
+        return evaluate_leaves
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sylvan.selfplay.lease_player.WATCH_INTERVAL", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            play.play(load, 1, watch=interrupt)
+    play.play(load, 1)
+    assert loaded == [1, 2, 1, 2]
+
+
 def test_a_gate_keeps_the_network():
     play, networks = self_play("tictactoe", lag=1), []
 
@@ -319,9 +357,55 @@ def test_a_network_that_cannot_be_loaded_ends_the_step():
         return evaluate_leaves
 
     play = self_play("tictactoe")
+    games = list(map(fields, play.play(load, 1)))
     with pytest.raises(OSError, match="no such file"):
-        play.play(load, 1)
-    assert list(map(fields, played(play))) == list(map(fields, played(self_play("tictactoe"))))
+        play.play(load, 2)
+    twin = played(self_play("tictactoe"), steps=2)
+    assert games + list(map(fields, played(play, first=2))) == list(map(fields, twin))
+
+
+class OutOfMemoryError(RuntimeError):
+    """As `torch.cuda.OutOfMemoryError`."""
+
+
+class Hungry:
+    """An evaluator that has memory for batches of `most` positions."""
+
+    def __init__(self, batch, most):
+        self.batch, self.most = batch, most
+
+    def resize(self, batch):
+        self.batch = min(self.batch, batch)
+
+    def __call__(self, leaves):
+        assert len(leaves) <= self.batch
+        if self.batch > self.most:
+            raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return evaluate_leaves(leaves)
+
+
+def test_batches_are_halved_once_if_memory_is_short():
+    play = self_play("tictactoe", games=24)
+    evaluators = [Hungry(8, 4), Hungry(8, 4)]
+    records = [
+        record
+        for step in (1, 2, 3)
+        for record in play.play(lambda lease: evaluators[lease.number % 2], step)
+    ]
+    (note,) = play.notes
+    assert "batches of 8 positions: they have 4" in note
+    assert [each.batch for each in evaluators] == [4, 4]
+    twin = played(self_play("tictactoe", games=24), steps=3)
+    assert list(map(fields, records)) == list(map(fields, twin))
+    with pytest.raises(OutOfMemoryError):  # only once
+        played(play, Hungry(4, 2), first=4)
+
+
+def test_another_error_is_not_taken_for_a_lack_of_memory():
+    play = self_play("tictactoe", games=24)
+    with pytest.raises(RuntimeError, match="another"):
+        played(play, lambda leaves: (_ for _ in ()).throw(RuntimeError("another")))
+    assert not play.notes
 
 
 def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):

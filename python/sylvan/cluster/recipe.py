@@ -30,7 +30,7 @@ from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
-from sylvan.selfplay.actors import Actors, batch_rows
+from sylvan.selfplay.actors import Actors, Room, batch_rows
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.lease_player import AnyEvaluator
 
@@ -94,8 +94,17 @@ class Recipe:
             self._encoding,
             SearchConfig(**self.search).replace(threads=threads),
             actors=1 if self.one_actor else None,
+            room=self._room,
             bell=bell,
         )
+
+    @property
+    def _room(self) -> Room:
+        if self.runtime == "onnx":
+            return np.zeros
+        from sylvan.learning.inference import batch_room
+
+        return batch_room(self.device)
 
     def evaluator(self, network: bytes, threads: int, cache_bytes: int) -> Evaluator:
         """The evaluator of a network's file.

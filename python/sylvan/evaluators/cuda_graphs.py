@@ -9,27 +9,43 @@ same memory: observations are copied to its input, and its outputs are read, in 
 the next batch overwrites them. New weights are written in place (`DeviceModule.refresh`), so graphs
 stay valid.
 
-*Memory.* Transfers use pinned memory, which PyTorch reuses once it is freed and the device has
-finished with it. The graphs of a lane never run at the same time, so they share memory for
-activations.
+*New weights.* They are converted and copied in a third stream, which waits for no other: two
+evaluators of one GPU, for two leases, do not disturb each other.
+
+*Memory.* Transfers use pinned memory: that of the batches of self-play (`pinned`), or buffers,
+which PyTorch reuses once they are freed and the device has finished with them. The graphs of a lane
+never run at the same time, so they share memory for activations.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sylvan.evaluators.device_module import Outputs
-from sylvan.evaluators.lanes import Lane, first_rows
+from sylvan.evaluators.lanes import Fence, Lane, first_rows
 
-__all__ = ["CudaLane"]
+__all__ = ["CudaLane", "pinned"]
 
 WARM_UP = 3
 """Runs before a graph is recorded: they compile and select kernels and allocate memory."""
+
+
+def pinned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An array of pinned memory, which a GPU reads and writes without the CPU; its contents are
+    undefined.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
+    return memory.numpy().view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,7 @@ class CudaLane(Lane):
         super().__init__(module, size, device)
         self.deterministic = deterministic
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._lock = Lock()
         self._pool = torch.cuda.graph_pool_handle()
         self._recorded: dict[tuple[int, torch.dtype], Recorded] = {}
@@ -104,17 +121,41 @@ class CudaLane(Lane):
         return Recorded(graph, observations, outputs)
 
     def to_host(self, numbers: torch.Tensor, buffer: torch.Tensor) -> None:
-        """Start a copy of outputs to pinned memory; it is valid after `fence()()`."""
+        """Start a copy of outputs to pinned memory; it is valid behind the `fence()`."""
         # Convert on the device: copies between different dtypes block.
         buffer.copy_(numbers.to(buffer.dtype), non_blocking=True)
 
-    def fence(self) -> Callable[[], None]:
-        """Return a function that waits, without the GIL, for all work given so far."""
+    def fence(self) -> Fence:
+        """The end of all work given to this lane so far."""
         event = torch.cuda.Event()  # type: ignore[no-untyped-call]
         event.record(self.stream)
-        wait: Callable[[], None] = event.synchronize
-        return wait
+        return EventFence(event)
 
     def synchronize(self) -> None:
-        """Wait until the device has finished all work."""
-        torch.cuda.synchronize(self.device)
+        """Wait until this lane has finished all work; other streams go on."""
+        self.stream.synchronize()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do the work inside in a stream of its own, after that of the current stream and beside
+        all batches; at the end it is done.
+        """
+        self._aside.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self._aside):
+            yield
+        self._aside.synchronize()
+
+
+@dataclass(frozen=True)
+class EventFence:
+    """The fence of work on a GPU."""
+
+    event: torch.cuda.Event
+
+    def ready(self) -> bool:
+        """Whether the work is done."""
+        return bool(self.event.query())  # type: ignore[no-untyped-call]
+
+    def wait(self) -> None:
+        """Wait, without the GIL, until it is done."""
+        self.event.synchronize()

@@ -23,7 +23,7 @@ Outputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 class DeviceModule(torch.nn.Module):
     """A copy of a network on a device, for inference only, with folded batch norms.
 
-    Training the original does not change the copy until `refresh`.
+    Training the original does not change the copy until `load`.
     """
 
     def __init__(
@@ -45,9 +45,13 @@ class DeviceModule(torch.nn.Module):
     def _converted(self, network: torch.nn.Module) -> torch.nn.Module:
         return folded(network).to(self.device, self.dtype)
 
-    def refresh(self, network: torch.nn.Module) -> None:
-        """Copy a network's weights in place, at the addresses that compiled code and graphs use."""
-        self.network.load_state_dict(self._converted(network).state_dict())
+    def converted(self, network: torch.nn.Module) -> dict[str, torch.Tensor]:
+        """A network's weights, folded, on the device and in its dtype."""
+        return self._converted(network).state_dict()
+
+    def load(self, weights: dict[str, torch.Tensor]) -> None:
+        """Copy `converted` weights in place, to the addresses that compiled code and graphs use."""
+        self.network.load_state_dict(weights)
 
     def forward(self, observations: torch.Tensor) -> Outputs:
         """Evaluate packed planes `[B, planes]` (int64) or `[B, *header.observation_shape]`."""

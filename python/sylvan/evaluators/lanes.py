@@ -12,12 +12,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import torch
 
 from sylvan.evaluators.device_module import Outputs
 
-__all__ = ["Lane", "padded_size"]
+__all__ = ["Fence", "Lane", "padded_size"]
+
+
+class Fence(Protocol):
+    """The end of the work that a lane had been given."""
+
+    def ready(self) -> bool:
+        """Whether the work is done."""
+
+    def wait(self) -> None:
+        """Wait, without the GIL, until it is done."""
+
+
+class Done:
+    """The fence of work that is done already."""
+
+    def ready(self) -> bool:
+        """Yes."""
+        return True
+
+    def wait(self) -> None:
+        """Return at once."""
 
 
 class Lane:
@@ -63,19 +85,20 @@ class Lane:
         return first_rows(self.module(self.to_device(observations)), count)
 
     def to_host(self, numbers: torch.Tensor, buffer: torch.Tensor) -> None:
-        """Copy outputs from the device to a `buffer`; it is valid after `fence()()`."""
+        """Copy outputs from the device to a `buffer`; it is valid behind the `fence()`."""
         buffer.copy_(numbers)
 
-    def fence(self) -> Callable[[], None]:
-        """Return a function that waits for all work given to this lane so far."""
-        return _no_wait
+    def fence(self) -> Fence:
+        """The end of all work given to this lane so far."""
+        return Done()
 
     def synchronize(self) -> None:
-        """Wait until the device has finished all work."""
+        """Wait until this lane has finished all work."""
 
-
-def _no_wait() -> None:
-    """Return at once: the work is done already."""
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do the work inside beside the batches of all lanes; at the end it is done."""
+        yield
 
 
 def first_rows(outputs: Outputs, count: int) -> Outputs:

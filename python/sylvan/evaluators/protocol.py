@@ -9,12 +9,14 @@ attributes, always through the functions at the end of this file:
 | `encoding` | how states must encode observations and policy outputs | the states' own encoding |
 | `preferred_batch` | leaves in flight per tree | 1 |
 
-An object with `submit` and `collect` is an `AsyncEvaluator`: self-play searches while it works.
+An object with `submit` and `collect` is an `AsyncEvaluator`: self-play searches while it works. The
+leaves of self-play have one more attribute, `memory`: a `BatchMemory` to read and write in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "AsyncEvaluator",
+    "BatchMemory",
     "Evaluator",
     "EvaluatorLike",
     "Leaves",
@@ -38,8 +41,10 @@ __all__ = [
     "Refreshable",
     "encoding_of",
     "is_ready",
+    "memory_of",
     "name_of",
     "preferred_batch_of",
+    "resize",
 ]
 
 Answer: TypeAlias = tuple[ArrayLike, ArrayLike]
@@ -139,6 +144,23 @@ class Leaves(Protocol):
         """Copies of the states of all leaves."""
 
 
+@dataclass(frozen=True)
+class BatchMemory:
+    """The arrays of B leaves with L legal actions, in memory that later batches reuse.
+
+    Until the batch is answered they may be read without a copy, and its logits be written in place.
+    """
+
+    observations: NDArray[Any]
+    """`[B, ...]`."""
+    offsets: NDArray[np.int64]
+    """`[B + 1]`, from 0."""
+    indices: NDArray[np.int32]
+    """`[L]` the index of each legal action's logit."""
+    logits: NDArray[np.float32]
+    """`[L]` for the answer."""
+
+
 class Evaluator(Protocol):
     """Evaluates leaves: a function, or an object that can be called like one."""
 
@@ -206,3 +228,16 @@ def is_ready(evaluator: AsyncEvaluator[Ticket], ticket: Ticket) -> bool:
     """Whether `collect` would return without waiting; true if the evaluator cannot say."""
     ready: Callable[[Ticket], bool] | None = getattr(evaluator, "ready", None)
     return ready is None or ready(ticket)
+
+
+def memory_of(leaves: Leaves) -> BatchMemory | None:
+    """The memory of a batch of self-play; None for other leaves."""
+    memory: BatchMemory | None = getattr(leaves, "memory", None)
+    return memory
+
+
+def resize(evaluator: object, batch: int) -> None:
+    """Let an evaluator use less memory: at most `batch` positions at once, if it has `resize`."""
+    method: Callable[[int], None] | None = getattr(evaluator, "resize", None)
+    if method is not None:
+        method(batch)

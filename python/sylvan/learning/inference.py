@@ -31,6 +31,7 @@ from torch import nn
 
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.cached import Cached, network_of
+from sylvan.evaluators.cuda_graphs import pinned
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.learning.positions import sample_positions
@@ -40,6 +41,7 @@ from sylvan.networks.export import TOLERANCE, folded, folded_state, max_differen
 from sylvan.networks.header import HEADER_KEY, NetworkHeader, needed_header
 from sylvan.networks.positions import Positions
 from sylvan.networks.quantize import quantized_model
+from sylvan.selfplay.actors import Room
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -48,6 +50,7 @@ __all__ = [
     "OnnxNetwork",
     "SelfPlayEvaluator",
     "SwappableModel",
+    "batch_room",
     "onnx_model_of",
     "self_play_evaluator",
 ]
@@ -98,6 +101,11 @@ def self_play_evaluator(
     else:
         evaluator = TorchEvaluator(network, device=device, **options)
     return Cached(evaluator, cache_bytes) if cache_bytes else evaluator
+
+
+def batch_room(device: str) -> Room:
+    """Allocates the arrays of batches: in pinned memory if a GPU evaluates them."""
+    return pinned if device_named(device).type == "cuda" else np.zeros
 
 
 def onnx_model_of(evaluator: Evaluator) -> SwappableModel | None:

@@ -26,7 +26,7 @@ BatchArrays: TypeAlias = tuple[
     NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.int64],
-    NDArray[np.int64],
+    NDArray[np.int64] | NDArray[np.int32],
     NDArray[np.uint64],
 ]
 """Trees, seats, offsets, actions and tickets of a batch."""
@@ -65,18 +65,21 @@ class CheckedLeaves(ABC):
     """`[B]` the seat to move."""
     offsets: NDArray[np.int64]
     """`[B + 1]`; the legal actions of leaf i are `actions[offsets[i]:offsets[i + 1]]`."""
-    actions: NDArray[np.int64]
-    """The legal actions of all leaves, concatenated."""
     tickets: NDArray[np.uint64]
     """`[B]` a random seed per leaf, for evaluators that use random numbers."""
 
     def __init__(self, searched: Searched, arrays: BatchArrays) -> None:
         """Leaves of a forest, or of other searches of one game."""
         self._searched = searched
-        self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
+        self.trees, self.seats, self.offsets, self._actions, self.tickets = arrays
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    @cached_property
+    def actions(self) -> NDArray[np.int64]:
+        """The legal actions of all leaves, concatenated."""
+        return self._actions.astype(np.int64, copy=False)
 
     @property
     def num_logits(self) -> int:
@@ -127,7 +130,7 @@ class CheckedLeaves(ABC):
         :raises EvaluationError: a shape or type is wrong, or a value is not finite.
         """
         logits = _floats(policy, "policy")
-        whole, legal = (len(self), self.num_logits), (len(self.actions),)
+        whole, legal = (len(self), self.num_logits), (int(self.offsets[-1]),)
         if logits.shape not in (whole, legal):
             raise EvaluationError(
                 f"The policy has shape {logits.shape}: it must be {whole} (all outputs) or {legal} "

@@ -8,6 +8,7 @@ from sylvan.evaluators import Evaluator
 from sylvan.learning.inference import (
     SelfPlayEvaluator,
     SwappableModel,
+    batch_room,
     onnx_model_of,
     self_play_evaluator,
 )
@@ -59,7 +60,13 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
         )
         search = config.search.replace(threads=threads or 1)
         self.selfplay = SelfPlay(
-            spec, config.selfplay, self.seed, header.encoding, search, player=self.player
+            spec,
+            config.selfplay,
+            self.seed,
+            header.encoding,
+            search,
+            batch_room(device),
+            self.player,
         )
         self.arena = Arena(spec, config.arena, self.seed, folder, search)
         leased = 1 + (config.selfplay.lag > 0)  # two leases are played at once

@@ -13,6 +13,7 @@
 | `auxiliary` | auxiliary targets of a game |
 | `actors` | `Actors`: games played on threads in Rust |
 | `statistics` | figures of a step |
+| `loading` | load the evaluator of the next lease in a thread |
 | `lease_player` | who plays leases; `LeasePlayer` does on this machine |
 | `selfplay` | `SelfPlay`, the steps |
 """

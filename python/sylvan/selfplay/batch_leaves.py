@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sylvan._native import Forest as NativeForest
 from sylvan.errors import SearchStateError
+from sylvan.evaluators.protocol import BatchMemory
 from sylvan.games.game import Game
 from sylvan.games.optional import num_logits_of, seat_values_of
 from sylvan.planning import SearchConfig
@@ -86,22 +87,29 @@ class BatchLeaves(CheckedLeaves):
                 np.arange(rows),
                 arrays["seats"][:rows],
                 arrays["offsets"][: rows + 1],
-                arrays["actions"][:legal].astype(np.int64),
+                arrays["actions"][:legal],
                 arrays["tickets"][:rows],
             ),
         )
         self.forest = played
-        self._arrays = arrays
+        self.memory = BatchMemory(
+            arrays["observations"][:rows],
+            self.offsets,
+            arrays["indices"][:legal],
+            arrays["logits"][:legal],
+        )
+        """For evaluators that read and write in place."""
+        self._values = arrays["values"][:rows]
 
     @property
     def observations(self) -> NDArray[Any]:
         """`[B, ...]` what the seat to move sees, per leaf."""
-        return self._arrays["observations"][: len(self)]
+        return self.memory.observations
 
     @cached_property
     def logit_indices(self) -> NDArray[np.int64]:
         """`[L]` the index of each legal action's logit in a row of the policy."""
-        return self._arrays["indices"][: len(self.actions)].astype(np.int64)
+        return self.memory.indices.astype(np.int64)
 
     def state(self, leaf: int) -> Game:
         """Positions are not available: they stay in the actors."""
@@ -119,6 +127,7 @@ class BatchLeaves(CheckedLeaves):
         if logits.ndim == 2:
             rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
             logits = logits[rows, self.logit_indices]
-        self._arrays["logits"][: len(self.actions)] = logits
-        out = self._arrays["values"][: len(self)]
-        out[...] = per_seat.reshape(out.shape)
+        own = self.memory.logits
+        if logits.ctypes.data != own.ctypes.data:  # they were not written in place
+            own[...] = logits
+        self._values[...] = per_seat.reshape(self._values.shape)

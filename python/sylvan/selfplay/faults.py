@@ -23,8 +23,13 @@ def as_game_errors(spec: GameSpec) -> Iterator[None]:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether a device has not enough memory (`torch.cuda.OutOfMemoryError`)."""
-    return type(error).__name__ == "OutOfMemoryError"
+    """Whether a device has not enough memory, as PyTorch or a library of CUDA says."""
+    text = str(error) if isinstance(error, RuntimeError) else ""
+    return (
+        type(error).__name__ == "OutOfMemoryError"
+        or "out of memory" in text
+        or "_STATUS_ALLOC_FAILED" in text
+    )
 
 
 def dropped_note(spec: GameSpec, dropped: Sequence[tuple[int, Exception]], played: int) -> str:

@@ -1,7 +1,8 @@
 """Who plays leases: `PlaysLeases`, and `LeasePlayer`, which plays them on this machine.
 
 While the last games of a lease are being played, the games of the next one start, with the next
-network, so that batches stay full. Each lease has its own `Actors` and its own evaluator.
+network, so that batches stay full. Each lease has its own `Actors` and its own evaluator, which a
+thread loads while the lease before is played (`loading.py`).
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from sylvan._native import mix
 from sylvan.evaluators import AsyncEvaluator, EvaluatorLike, evaluator_for
 from sylvan.evaluators.batch_independence import depends_on_batch
 from sylvan.evaluators.native import native_call
+from sylvan.evaluators.protocol import resize
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import Forest, SearchConfig
 from sylvan.selfplay.actors import Actors, Room, attend
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.faults import as_game_errors
+from sylvan.selfplay.faults import as_game_errors, is_out_of_memory
 from sylvan.selfplay.game_columns import GameColumns
 from sylvan.selfplay.leases import Lease
+from sylvan.selfplay.loading import Load, Loading
 from sylvan.selfplay.roots import some_roots
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
@@ -44,8 +47,6 @@ __all__ = [
 ]
 
 AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
-Load = Callable[[Lease], Any]
-"""Gives what evaluates the positions of a lease: an `AnyEvaluator`, or a learned model."""
 Watch = Callable[[SelfPlayStatistics], Any]
 
 MOST_TRIED = 1024
@@ -139,6 +140,12 @@ class LeasePlayer:
         self.notes: list[str] = []
         self._begun: dict[int, Actors] = {}
         """The actors of the leases being played, by number."""
+        self._loading: Loading | None = None
+        """The evaluator of the next lease."""
+        self._evaluators: dict[int, AnyEvaluator] = {}
+        """The evaluators that `load` gave, by lease modulo the leases at once."""
+        self._halved = False
+        """Whether batches have half of their rows, for lack of memory."""
         self._finished = self._counted = np.zeros(3, np.int64)
         """Games over, positions and simulations of the leases that are over; all that `_work`
         counted."""
@@ -146,15 +153,34 @@ class LeasePlayer:
     def play(
         self, lease: Lease, following: Sequence[Lease], load: Load, watch: Watch | None
     ) -> PlayedLease:
-        """Play a lease to its end. If an exception is raised, it can be played again."""
+        """Play a lease to its end. If an exception is raised, it can be played again.
+
+        If the device has not enough memory, the lease is played again with batches of half the
+        size; the second time the error is raised.
+        """
+        try:
+            return self._play(lease, following, load, watch)
+        except Exception as error:
+            if self._halved or not is_out_of_memory(error) or self._actors[0].rows == 1:
+                raise
+        self._halve()  # here, because the error held memory
+        return self._play(lease, following, load, watch)
+
+    def _play(
+        self, lease: Lease, following: Sequence[Lease], load: Load, watch: Watch | None
+    ) -> PlayedLease:
         began, waited, evaluated = time.perf_counter(), 0.0, self._evaluated
         watched = began
         try:
             actors = self._begin(lease, load)
             playing = [actors, *(each for each in self._begun.values() if each is not actors)]
+            coming = following[0] if following and len(playing) < self._leased else None
+            if coming is not None and self._loading is None:
+                self._loading = Loading(coming, load)
             while not actors.is_over:
-                if len(playing) < self._leased and following and actors.all_started:
-                    playing.append(self._begin(following[0], load))
+                if coming is not None and actors.all_started and self._is_loaded(coming):
+                    playing.append(self._begin(coming, load))
+                    coming = None
                 waited += attend(playing)
                 now = time.perf_counter()
                 if watch is not None and now - watched >= WATCH_INTERVAL:
@@ -170,6 +196,8 @@ class LeasePlayer:
                     )
             work = self._work(actors)
             games = actors.finish()
+            if self._loading is not None:
+                self._loading.join()  # what it reads may change after the step
         except BaseException:
             self.stop()
             raise
@@ -188,15 +216,45 @@ class LeasePlayer:
             group = lease.number % self._leased
             while len(self._actors) <= group:
                 self._actors.append(self._new_actors())
-            actors = self._actors[group]
-            evaluator = load(lease)
+            evaluator = self._evaluators[group] = self._loaded(lease, load)
+            if self._halved:
+                resize(evaluator, self._actors[group].rows)
             if not self._tried:
                 self._try_out(evaluator)
-                actors = self._actors[group]
+            actors = self._actors[group]
             with as_game_errors(self.spec):
                 actors.begin(evaluator, lease.first, lease.count, lease.positions)
             self._begun[lease.number] = actors
         return self._begun[lease.number]
+
+    def _is_loaded(self, lease: Lease) -> bool:
+        """Whether the evaluator of a lease is loaded. One that cannot be loaded never is: the error
+        is raised when its step loads it again.
+        """
+        loading = self._loading
+        return loading is not None and loading.lease is lease and loading.has_succeeded
+
+    def _loaded(self, lease: Lease, load: Load) -> Any:
+        """The evaluator of a lease."""
+        loading, self._loading = self._loading, None
+        if loading is not None:
+            loading.join()  # even if it is of another lease: nothing is loaded twice at once
+            if loading.lease is lease and loading.has_succeeded:
+                return loading.evaluator
+        return load(lease)
+
+    def _halve(self) -> None:
+        """Halve the rows of all batches."""
+        before = self._actors[0].rows
+        rows, self._halved = before // 2, True
+        self._new_actors = partial(self._new_actors, rows=rows)
+        self._actors = [self._new_actors() for _ in self._actors]
+        for evaluator in self._evaluators.values():
+            resize(evaluator, rows)
+        self.notes.append(
+            f"The device has not enough memory for batches of {before} positions: they have {rows} "
+            "from now on, and such batches may round differently. To keep it, halve selfplay.games."
+        )
 
     def _try_out(self, evaluator: AnyEvaluator) -> None:
         """Play by one actor if the evaluator's answers depend on the rest of a batch: then what is
@@ -236,4 +294,6 @@ class LeasePlayer:
         for actors in self._begun.values():
             actors.stop()
         self._begun.clear()
+        if self._loading is not None:
+            self._loading.forget()
         self._counted = self._finished
