@@ -20,14 +20,17 @@ def evaluator_of(
 
     `shipped` is the chess network that comes with Sylvan.
 
+    It also looks for short mates, which a network may hide.
+
     :param threads: threads of the network; None: the runtime's default.
     :param cache: `cache_bytes` and `cache_boards` of `load_evaluator`.
     """
     if name in BUILT_IN:
         return evaluator_named(name)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"mates": True}
     if name == "shipped":
-        name, options = str(shipped_network(Chess()) or "chess.onnx"), {"name": "chess network"}
+        name = str(shipped_network(Chess()) or "chess.onnx")
+        options["name"] = "chess network"
     if backend == "torch" or (backend == "auto" and name.endswith(".safetensors")):
         evaluator = load_evaluator(name, backend=backend, **options, **cache)
         if threads is not None:

@@ -20,6 +20,7 @@
 | `serving` | `NetworkServer`: a network for several processes |
 | `remote` | `RemoteEvaluator`: the client of such a server |
 | `some_leaves` | some rows of a batch |
+| `mates` | `MateFinder`: short mates of chess beside a network |
 | `cached` | `Cached`: evaluate each position once |
 | `batch_independence` | does the answer to a position depend on the rest of its batch? |
 """
@@ -36,6 +37,7 @@ from sylvan.evaluators.lookup import (
     evaluator_names,
     fallback_for,
 )
+from sylvan.evaluators.mates import MateFinder
 from sylvan.evaluators.native import HashRandom, Material, NativeEvaluator, Rollout, Uniform
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
@@ -52,6 +54,7 @@ __all__ = [
     "HashRandom",
     "Inference",
     "Leaves",
+    "MateFinder",
     "Material",
     "NativeEvaluator",
     "NetworkEvaluator",

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError
+from sylvan.evaluators.mates import MateFinder
 from sylvan.evaluators.native import NativeEvaluator
 from sylvan.evaluators.network import NetworkEvaluator
 from sylvan.evaluators.protocol import Evaluator, Refreshable, encoding_of, name_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Leaves
     from sylvan.games.encoding import Encoding
 
-__all__ = ["Cached", "network_of"]
+__all__ = ["Cached", "cache_of", "network_of"]
 
 Floats = NDArray[np.float32]
 
@@ -216,7 +217,14 @@ def _size(entry: Entry) -> int:
     return OVERHEAD + len(entry[0]) + len(entry[1])
 
 
+def cache_of(evaluator: Evaluator) -> Cached | None:
+    """The cache in front of an evaluator's network; None if it has none."""
+    inner = evaluator.evaluator if isinstance(evaluator, MateFinder) else evaluator
+    return inner if isinstance(inner, Cached) else None
+
+
 def network_of(evaluator: Evaluator) -> NetworkEvaluator | None:
     """The network that an evaluator runs, with or without a cache; None if it runs none."""
-    inner = evaluator.evaluator if isinstance(evaluator, Cached) else evaluator
-    return inner if isinstance(inner, NetworkEvaluator) else None
+    while isinstance(evaluator, Cached | MateFinder):
+        evaluator = evaluator.evaluator
+    return evaluator if isinstance(evaluator, NetworkEvaluator) else None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.cached import Cached
+from sylvan.evaluators.mates import MateFinder
 
 if TYPE_CHECKING:
     from sylvan.evaluators.network import NetworkEvaluator
@@ -93,20 +94,23 @@ def load_evaluator(
     cache_bytes: int = 0,
     cache_boards: int | None = None,
     history_fill: str = "fen_only",
+    mates: bool = False,
     **options: Any,
-) -> NetworkEvaluator | Cached:
+) -> NetworkEvaluator | Cached | MateFinder:
     """Load the network in a file, the best network of a run, or that of a server (`socket:PATH`).
 
     :param backend: `onnx`, `torch`, or `auto`: PyTorch only if nothing else runs the file.
     :param cache_bytes: memory of a cache of evaluations (see `Cached`); 0: no cache.
     :param cache_boards: boards of history in the cache's key; None: all that the network sees.
     :param history_fill: for lc0's networks, how to fill the boards before the first.
+    :param mates: in chess, look for short mates beside the network (see `MateFinder`).
     :param options: options of the evaluator: `threads`, `policy_temperature`, ...
     :raises NetworkError: the file is missing or damaged, or of an unknown kind.
     :raises ConfigError: the backend does not have an option.
     """
     if backend not in BACKENDS:
         raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
+    evaluator: NetworkEvaluator | Cached
     try:
         if is_served(path):
             evaluator = _remote(str(path), backend, options)
@@ -114,7 +118,9 @@ def load_evaluator(
             evaluator = _of_file(path, backend, history_fill, options)
     except TypeError as error:
         raise _unknown_option(error, path) from None
-    return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
+    if cache_bytes:
+        evaluator = Cached(evaluator, cache_bytes, boards=cache_boards)
+    return MateFinder(evaluator) if mates else evaluator
 
 
 def _of_file(

@@ -97,5 +97,7 @@ class Shipped:
 @cache
 def _loaded(path: Path) -> Evaluator:
     """Load a network once per process."""
-    network: Evaluator = load_evaluator(path, name=f"{path.stem} network")
+    network: Evaluator = load_evaluator(
+        path, name=f"{path.stem} network", mates=path.stem == "chess"
+    )
     return network

@@ -49,7 +49,7 @@ __all__ = ["Limits", "PlayerSpec", "TimeControl", "is_installed", "player_spec"]
 OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
     **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
-    **dict.fromkeys(("compile", "deterministic"), (bool,)),
+    **dict.fromkeys(("compile", "deterministic", "mates"), (bool,)),
     "policy_temperature": (int, float),
 }
 """Settings of a network rather than of its search, and their types."""

@@ -26,6 +26,7 @@ mod lc0; // lc0's 1858 policy outputs
 mod encoding; // input planes and policy outputs of networks
 mod planes; // observations, one file per layout
 mod material; // an evaluation without a network
+mod mates; // short forced mates
 mod perft; // counts move sequences
 mod game_file; // packed games, read into training columns
 
@@ -34,6 +35,7 @@ pub use error::ChessError;
 pub use game_file::{Columns, Fault, GameFile, UNKNOWN};
 pub use history::HistoryFill;
 pub use material::Material;
+pub use mates::Mates;
 pub use planes::{MAX_PLANES, expand};
 pub use syzygy::{Probe, Tables};
 

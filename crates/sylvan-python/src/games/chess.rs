@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use sylvan_core::{Action, Evaluator, Game, Turn};
 use sylvan_games::chess::{
-    Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, Tables,
-    expand,
+    Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Mates, Options, Outcome,
+    Tables, expand,
 };
 
 use super::{listed, not_a_code};
@@ -571,6 +571,13 @@ impl Bridge for Chess {
     ) -> PyResult<Box<dyn Evaluator<Self>>> {
         match name {
             "material" => Ok(Box::new(Material)),
+            "mates" => {
+                let number = |name: &str| params.as_any().get_item(name)?.extract::<u32>();
+                Ok(Box::new(Mates {
+                    budget: number("budget")?,
+                    root_budget: number("root_budget")?,
+                }))
+            }
             _ => crate::evaluators::common(name, params, discount),
         }
     }

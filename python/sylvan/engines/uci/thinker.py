@@ -16,7 +16,8 @@ from sylvan.engines.uci.deliberation import FOREVER, Deliberation
 from sylvan.engines.uci.report import chosen, line_of, move_stats
 from sylvan.engines.weights import BUILT_IN, evaluator_of
 from sylvan.errors import SearchStateError, SylvanError
-from sylvan.evaluators import Cached, Evaluator, Material, NativeEvaluator
+from sylvan.evaluators import Evaluator, Material, NativeEvaluator
+from sylvan.evaluators.cached import cache_of
 from sylvan.evaluators.protocol import name_of, preferred_batch_of
 from sylvan.planning import Search, SearchConfig
 from sylvan.planning.keywords import FpuRule
@@ -57,8 +58,9 @@ class Thinker:
     def new_game(self) -> None:
         """Clear the tree and the network's cache, so that every game starts the same."""
         self._search = self._root = None
-        if isinstance(self.evaluator, Cached):
-            self.evaluator.clear()
+        cache = cache_of(self.evaluator)
+        if cache is not None:
+            cache.clear()
 
     def stop(self) -> None:
         """Stop the running search; from any thread."""
