@@ -10,6 +10,7 @@ import pytest
 
 from sylvan.games import Blob
 from sylvan.networks import build_network, save_network
+from sylvan.runs.run import Run
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +28,7 @@ def interrupted(process, code=130):
     """Interrupt a command and return its output."""
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=SOON)
-    assert process.returncode == code and "Traceback" not in output + errors, errors
+    assert process.returncode == code and "Traceback" not in output + errors, output + errors
     return output + errors
 
 
@@ -47,6 +48,43 @@ def test_settings_that_are_being_fitted(tmp_path):
     assert process.stdout.readline().startswith("Measuring")
     interrupted(process)
     assert not folder.exists()
+
+
+TINY = """
+run = {steps = 100000, threads = 1, device = "cpu"}
+network = {size = "mlp1x16"}
+search = {simulations = 8}
+selfplay = {games = 12, positions = 60}
+learner = {batch = 16, samples_per_position = 2.0}
+replay = {window_min = 100}
+arena = {every = 0}
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.0, 0.013, 0.11])
+def test_one_signal_ends_training_within_200_ms(tmp_path, number, moment):
+    folder = tmp_path / "run"
+    (tmp_path / "tiny.toml").write_text(TINY)
+    words = ["train", "tictactoe", "--config", tmp_path / "tiny.toml", "--run", folder]
+    process = started(*words)
+    while not (folder / "checkpoints/step-000002").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    time.sleep(moment)
+    asked = time.monotonic()
+    process.send_signal(number)
+    process.wait(timeout=SOON)
+    assert time.monotonic() - asked < 0.2
+    output, errors = process.communicate()
+    assert process.returncode == 130 and errors == ""
+    assert "run the same command again to resume" in output
+    step = Run.open(folder).checkpoints.steps()[-1]
+    again = started(*words, "--steps", step + 1)
+    output, errors = again.communicate(timeout=SOON)
+    assert again.returncode == 0, errors
+    assert f"Done: {step + 1} steps" in output
 
 
 def test_a_position_that_takes_long_to_solve():

@@ -265,28 +265,26 @@ def test_a_disk_that_fills_while_a_shard_is_written_loses_nothing(finished, tmp_
         assert (weights(folder, 3)[name] == tensor).all()
 
 
-@pytest.mark.slow
-def test_an_interrupted_run_finishes_its_step_and_resumes(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("phase", ["selfplay_progress", "learner_progress", "arena_progress"])
+def test_an_interrupted_run_repeats_its_step(finished, tmp_path, monkeypatch, number, phase):
     class Impatient(Listener):
-        def selfplay_progress(self, positions, total, games=0):
-            if self.heard[-1].startswith("step 2"):
-                self.heard.append("asked")
-                os.kill(os.getpid(), signal.SIGINT)
+        """Interrupts the run once, in a phase of the last step."""
 
-        def learner_progress(self, update, updates, losses):
-            if self.heard[-1].startswith("step 2"):
-                self.heard.append("asked")
-                os.kill(os.getpid(), signal.SIGINT)
+    def interrupt(self, *_):
+        if self.heard[-1].startswith("step 3"):
+            self.heard.append("asked")
+            os.kill(os.getpid(), number)
 
+    monkeypatch.setattr(Impatient, phase, interrupt)
+    monkeypatch.setattr("sylvan.selfplay.lease_player.WATCH_INTERVAL", 0.0)
     listener = Impatient()
-    outcome = train(tiny(4), tmp_path / "run", watch=listener)
+    outcome = train(tiny(3), tmp_path / "run", watch=listener)
     assert (outcome.step, outcome.reason) == (2, "interrupted")
-    (message,) = listener.messages
-    assert "step 2" in message and "Ctrl-C" in message
-    assert train(tiny(4), tmp_path / "run").step == 4
-    undisturbed = train(tiny(4), tmp_path / "other").run.folder
-    for name, tensor in weights(undisturbed, 4).items():
-        assert (weights(tmp_path / "run", 4)[name] == tensor).all()
+    assert listener.heard[-2:] == ["asked", "interrupted 2"] and listener.messages == []
+    assert train(tiny(3), tmp_path / "run").reason == "done"
+    for name, tensor in weights(finished[0].run.folder, 3).items():
+        assert (weights(tmp_path / "run", 3)[name] == tensor).all()
 
 
 @pytest.mark.slow

@@ -34,6 +34,13 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
         Run.open(tmp_path)
 
 
+def test_a_run_is_created_where_a_creation_was_killed(tmp_path):
+    Run.create(tmp_path / "run", config())
+    (tmp_path / "run/config.toml").rename(tmp_path / "run/.config.toml.71.tmp")
+    run = Run.create(tmp_path / "run", config())
+    assert Run.exists(run.folder) and not list(run.folder.glob(".*.tmp"))
+
+
 def test_settings_that_cannot_be_read_are_named(tmp_path):
     run = Run.create(tmp_path / "run", config())
     (run.folder / "config.toml").write_text("[run]\nsed = 1\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 Algorithm = Literal["alphazero", "muzero"]
+
+ENDED_WITHIN = 0.15
+"""Maximum seconds from Ctrl-C to the end of the process."""
+
+REMOTE = {"wandb", "mlflow"}
+"""Loggers that talk to a server when a run ends."""
+
+SENT_WITHIN = 5.0
+"""The same with one of them."""
+
+STOPPED = "Stopped; run the same command again to resume."
 
 
 def train(
@@ -144,7 +156,7 @@ def train(
     """Train a network on a game by self-play.
 
     The run's folder stores everything. Run the same command again to resume: after Ctrl-C (which
-    finishes the current step; twice stops immediately), after a crash, or with another budget.
+    stops at once; the step in progress is repeated), after a crash, or with another budget.
 
     Examples:
 
@@ -161,10 +173,7 @@ def train(
 
     All settings are explained in `config.toml` in the run's folder.
     """
-    from sylvan.runs.live import terminal_watcher
-    from sylvan.runs.logger import logger_named
-    from sylvan.runs.loop import train as train_loop
-    from sylvan.runs.watcher import Watchers
+    from sylvan.runs.interrupts import INTERRUPTED, MustEnd
 
     folder = run or Path("runs") / _folder_name(game)
     if folder.exists() and not folder.is_dir():
@@ -188,25 +197,40 @@ def train(
         section: {name: value for name, value in values.items() if value is not None}
         for section, values in options.items()
     }
-    full, asked = _config(game, folder, preset, config, given, settings or [], start)
-    names = [*(log or []), *(["tensorboard"] if tensorboard else [])]
-    # The loggers first: what they print when they start must not disturb the live view.
-    loggers = [logger_named(name) for name in dict.fromkeys(names)]
-    watch = Watchers(*loggers, terminal_watcher(quiet))
-    fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
-    if fitted is not None:
-        full = fitted.config
-    if cluster is None:
-        outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
-    else:
-        from sylvan.cluster.driver import train_on_cluster
-
+    names = list(dict.fromkeys([*(log or []), *(["tensorboard"] if tensorboard else [])]))
+    machines = None
+    if cluster is not None:
         limits = {"ahead": ahead, "stale": stale}
         machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage, limits)
-        outcome = train_on_cluster(full, folder, machines, watch=watch, start=start, fitted=fitted)
-    _print_summary(outcome)
+    with (
+        nullcontext()
+        if machines is not None  # its processes must be ended in order
+        else MustEnd(SENT_WITHIN if REMOTE.intersection(names) else ENDED_WITHIN, STOPPED)
+    ) as ending:
+        from sylvan.runs.live import terminal_watcher
+        from sylvan.runs.logger import logger_named
+        from sylvan.runs.loop import train as train_loop
+        from sylvan.runs.watcher import Watchers
+
+        full, asked = _config(game, folder, preset, config, given, settings or [], start)
+        # The loggers first: what they print when they start must not disturb the live view.
+        watch = Watchers(*map(logger_named, names), terminal_watcher(quiet))
+        fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
+        if fitted is not None:
+            full = fitted.config
+        if machines is None:
+            outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
+        else:
+            from sylvan.cluster.driver import train_on_cluster
+
+            outcome = train_on_cluster(
+                full, folder, machines, watch=watch, start=start, fitted=fitted
+            )
+        if ending is not None:
+            ending.said = True
+        _print_summary(outcome)
     if outcome.reason == "interrupted":
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _cluster_options(

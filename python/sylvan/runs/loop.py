@@ -177,26 +177,20 @@ def _train_steps(trainer: Trainer[Any]) -> Outcome:
     budget = Budget(limits.steps, limits.minutes, trainer.step, trainer.elapsed)
     watch.run_begin(trainer.config, run.folder, trainer.step, trainer.elapsed)
     reason = "failed"
-
-    def asked() -> None:
-        watch.message(
-            f"Stopping at the end of step {budget.step + 1}; Ctrl-C again stops immediately, and "
-            "the run repeats that step when it is resumed."
-        )
-
     try:
-        with Interrupts(asked) as interrupts:
+        with Interrupts() as interrupts:
             done = trainer.finished == run.budget or budget.spent >= 1.0
             while not (done or interrupts.requested):
                 _step(trainer, budget)
                 done = trainer.finished == run.budget
         reason = "done" if done else "interrupted"
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # the step in progress is repeated when the run is resumed
         reason = "interrupted"
     finally:
         trainer.close()
-        watch.run_end(budget.step, reason)
-    return Outcome(run, budget.step, reason)
+        step = max(run.checkpoints.steps(), default=0)
+        watch.run_end(step, reason)
+    return Outcome(run, step, reason)
 
 
 def _step(trainer: Trainer[Any], budget: Budget) -> None:

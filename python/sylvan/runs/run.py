@@ -85,14 +85,14 @@ class Run:
 
     @classmethod
     def create(cls, folder: str | PathLike[str], config: TrainingConfig) -> Run:
-        """Create a run in a folder that is new or empty.
+        """Create a run in a folder that is new, or has only what a killed `create` left behind.
 
-        :raises RunError: the folder is not empty.
+        :raises RunError: the folder has other files.
         """
         path = Path(folder)
-        if path.exists() and (
-            not path.is_dir() or any(p.name not in BESIDE for p in path.iterdir())
-        ):
+        if path.is_dir():
+            remove_leftovers(path)
+        if path.exists() and (not path.is_dir() or _has_files(path)):
             raise RunError(
                 f"{path} exists already and is not a run: give another folder with --run."
             )
@@ -165,6 +165,12 @@ LOCK = ".lock"
 
 BESIDE = (LOCK, "cluster")
 """Names in the folder that may exist before the run."""
+
+
+def _has_files(folder: Path) -> bool:
+    """Whether a folder has files, also deeper inside, that are not in `BESIDE`."""
+    inner = (path for path in folder.iterdir() if path.name not in BESIDE)
+    return any(path.is_file() for each in inner for path in (each, *each.rglob("*")))
 
 
 @contextmanager

@@ -98,7 +98,7 @@ class StartRun(Part):
 
 
 class PauseRun(Part):
-    """Let a run end at its next step."""
+    """End the process of a run, which can be resumed."""
 
     type: Literal["pause_run"]
     run: Name

@@ -1,7 +1,7 @@
 """Start, pause and resume runs from a page, if the server was started with `--train`.
 
 A run is a process of its own, `sylvan train`, in a session of its own: it goes on when the server
-ends. Pausing sends SIGTERM, which ends it at the next step; resuming starts it again. Only
+ends. Pausing sends SIGTERM, which ends it at once; resuming repeats the step that it was in. Only
 processes that a page started are paused: a run that somebody else trains is left alone. Beside the
 run, `.NAME.log` has what they print, and `.NAME.pid` the number of the last one, so that another
 server can pause it.
@@ -95,7 +95,7 @@ class Training:
         self._run(Run.open(folder).config.game.name, folder, [])
 
     def pause(self, name: str) -> None:
-        """Let a run end at its next step.
+        """End the process of a run, which can be resumed.
 
         :raises ConfigError: this server does not train it.
         """
