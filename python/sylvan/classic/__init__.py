@@ -11,6 +11,7 @@ wrong: `docs/founding.md` has the list. Files in the order in which data flows:
 | `chess_game` | `ChessGame` of `mcts-specification` |
 | `chess_environment` | `ChessEnvironment` of `muzero-chess` |
 | `blob_game` | `BlobGame` and its players |
+| `progress` | a progress bar |
 | `neural_network` | `ChessNN` of `mcts-specification` |
 | `muzero_network` | `MuZeroNetwork` of `muzero-chess` |
 | `network_outputs` | the answers of a learned model, in any of their forms |
@@ -22,7 +23,6 @@ wrong: `docs/founding.md` has the list. Files in the order in which data flows:
 | `latent_nodes` | `Node` and `RootNode` of `muzero-chess` |
 | `nodes` | `Node` and `Edge` of `node-edge-chess` |
 | `steps_by_hand` | the steps of `node-edge-chess`, for loops by hand |
-| `progress` | a progress bar |
 | `drawing` | Graphviz source of trees |
 | `muzero_chess` | the document: `MCTS.run`, `select_action` |
 | `mcts_specification` | the document: `MCTS.search`, `get_policy` |

@@ -7,15 +7,15 @@
 | `searching` | options of the commands that search |
 | `positions` | parse positions from the command line |
 | `games` | annotate the games of a PGN |
+| `board` | boards as text |
 | `analyze` | rank the moves of a position |
 | `conversation` | a session in the terminal |
-| `board` | boards as text |
 | `opinion` | exact values during a game |
 | `rules` | the rules of a game |
 | `play_game` | a game in the terminal, of every game but Blob |
-| `play` | play against the search |
 | `blob_screen` | Blob as text |
 | `play_blob` | play Blob against bots |
+| `play` | play against the search |
 | `advise` | advice at a real table of Blob |
 | `match` | play two players and measure the difference in Elo |
 | `uci` | the engine for chess GUIs |

@@ -3,25 +3,25 @@
 | file | contents |
 |---|---|
 | `protocol` | the contract: `Evaluator`, `AsyncEvaluator`, `Leaves`, the optional attributes |
-| `lookup` | the evaluator behind a name, a path, or a game's default |
-| `native` | evaluators that run inside the core: `Uniform`, `Rollout`, `Material`, `HashRandom` |
 | `playouts` | games for `Rollout` that a Python function plays |
-| `loading` | `load_evaluator`: an evaluator from a network's file or from the folder of a run |
-| `shipped` | `Shipped`: the networks that come with Sylvan |
+| `native` | evaluators that run inside the core: `Uniform`, `Rollout`, `Material`, `HashRandom` |
 | `network` | `NetworkEvaluator`: all that network evaluators have in common |
-| `onnx` | `OnnxEvaluator`: ONNX Runtime on the CPU |
 | `splitting` | split a batch over threads |
-| `pytorch` | `TorchEvaluator`: PyTorch on the CPU or a GPU |
+| `onnx` | `OnnxEvaluator`: ONNX Runtime on the CPU |
 | `device_module` | a network with its input and output conversions, on a device |
 | `lanes` | how batches get to the device and back |
 | `cuda_graphs` | the same for NVIDIA GPUs: streams and CUDA graphs |
+| `pytorch` | `TorchEvaluator`: PyTorch on the CPU or a GPU |
 | `address` | the address of a network server |
 | `wire` | messages between a network server and its clients |
-| `serving` | `NetworkServer`: a network for several processes |
 | `remote` | `RemoteEvaluator`: the client of such a server |
 | `some_leaves` | some rows of a batch |
 | `mates` | `MateFinder`: short mates of chess beside a network |
 | `cached` | `Cached`: evaluate each position once |
+| `loading` | `load_evaluator`: an evaluator from a network's file or from the folder of a run |
+| `shipped` | `Shipped`: the networks that come with Sylvan |
+| `lookup` | the evaluator behind a name, a path, or a game's default |
+| `serving` | `NetworkServer`: a network for several processes |
 | `batch_independence` | does the answer to a position depend on the rest of its batch? |
 """
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sylvan.errors import ConfigError
-from sylvan.evaluators.loading import PREFIX
 
-__all__ = ["Address", "without_delay"]
+__all__ = ["PREFIX", "Address", "without_delay"]
+
+PREFIX = "socket:"
+"""What the name of a server begins with."""
 
 UNIX_PATH = 100
 """Most bytes in the path of a Unix socket, on all systems."""

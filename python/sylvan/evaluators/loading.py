@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import ConfigError, NetworkError
+from sylvan.evaluators.address import PREFIX
 from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.mates import MateFinder
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from sylvan.evaluators.network import NetworkEvaluator
 
 __all__ = [
-    "PREFIX",
     "SUFFIXES",
     "fingerprint",
     "is_learned",
@@ -38,8 +38,6 @@ __all__ = [
 
 SUFFIXES = (".onnx", ".safetensors", ".pb", ".pb.gz")
 BACKENDS = ("auto", "onnx", "torch")
-PREFIX = "socket:"
-"""How a name says that it is the address of a network server."""
 
 
 def is_network(path: str | PathLike[str]) -> bool:

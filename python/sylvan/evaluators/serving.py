@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
-from sylvan.evaluators.address import Address, without_delay
-from sylvan.evaluators.loading import PREFIX
+from sylvan.evaluators.address import PREFIX, Address, without_delay
 from sylvan.evaluators.network import NetworkEvaluator
 from sylvan.evaluators.protocol import preferred_batch_of
 from sylvan.evaluators.wire import Kind, Message, Rows, receive, send

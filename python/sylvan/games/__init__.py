@@ -7,8 +7,8 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `tic_tac_toe`         tic-tac-toe
 `connect_four`        Connect Four and its exact solver
 `encoding`            layouts of a chess network's inputs and policy outputs
-`chess`               chess and Chess960
 `pawns`               values of chess in pawns
+`chess`               chess and Chess960
 `pgn`                 chess games read from PGN and written to it
 `blob`                Blob: the rules, and each seat's view
 `blob_deals`          deals of Blob weighted by the bids and plays seen

@@ -26,8 +26,8 @@
 | `sequences` | `SequenceReplay`, batches of segments |
 | `losses` | the losses of an unrolled model |
 | `learner` | `MuZeroLearner`, trains a network on sequences |
-| `quality` | prediction errors of a model on real games |
 | `evaluation` | rate a model in games and on solved positions |
+| `quality` | prediction errors of a model on real games |
 | `episodes` | rate a model by episodes of an environment |
 
 Modules that need PyTorch are imported on first use.

@@ -30,14 +30,16 @@ Files, in the order in which data flows.
 | `attention_policy` | the attention policy head for chess |
 | `heads` | policy, value, moves left, auxiliary outputs |
 | `network` | a body with its heads |
-| `build` | networks by name |
 | `support` | values and rewards as distributions |
 | `action_planes` | actions as planes |
 | `muzero_settings` | settings of learned models |
 | `muzero_mlp` | representation, dynamics and prediction of dense layers |
 | `muzero_tower` | the same of residual towers |
 | `muzero` | a learned model |
+| `build` | networks by name |
 | `checkpoint` | safetensors files |
+| `protobuf` | the wire format of protocol buffers |
+| `onnx_file` | ONNX files with a checksum |
 | `export` | modules as ONNX models |
 | `muzero_export` | learned models as ONNX models |
 | `positions` | positions to calibrate and measure int8 models |
@@ -45,8 +47,6 @@ Files, in the order in which data flows.
 | `rounding` | weights to int8 with the least error of outputs |
 | `quantize` | int8 models |
 | `half` | ONNX models stored in fp16 |
-| `protobuf` | the wire format of protocol buffers |
-| `onnx_file` | ONNX files with a checksum |
 | `onnx_graph` | writes ONNX models without the `onnx` package |
 | `lc0/` | reads lc0's files |
 """

@@ -8,22 +8,22 @@ The files in the order in which data flows:
 | `config` | `SearchConfig`: every setting of a search |
 | `described` | lists of the settings in docstrings |
 | `roots` | checks of the states that a search starts from |
-| `trees` | `Trees`: searches that begin and end together, their limits and results |
-| `forest` | `Forest`: select leaves of many trees, update them with evaluations |
 | `leaves` | `LeafBatch`: the leaves of a batch, and the check of their evaluations |
-| `moves` | positions after actions, for roots that move |
-| `bulk` | `BulkForest`: one call moves the roots of all trees, for self-play |
+| `outcomes` | results of all trees, and of moves in them, as arrays |
 | `determinised` | a forest of sampled deals with the interface of the native forest |
+| `tree` | `TreeView`: the nodes of a tree, read on first use |
+| `display` | how results are displayed; `sylvan.views` registers itself |
+| `result` | `SearchResult`: the result of one tree |
+| `trees` | `Trees`: searches that begin and end together, their limits and results |
+| `moves` | positions after actions, for roots that move |
+| `forest` | `Forest`: select leaves of many trees, update them with evaluations |
+| `bulk` | `BulkForest`: one call moves the roots of all trees, for self-play |
 | `search` | `search` and `Search`: one position |
+| `model_arrays` | arrays of a learned model: NumPy, or PyTorch on a device |
 | `legal` | checks of the legal actions for a search over a learned model |
 | `model` | `LatentModel`, `ModelOutput`: the contract of learned models |
-| `model_arrays` | arrays of a learned model: NumPy, or PyTorch on a device |
 | `latent_forest` | `LatentForest`: many trees over a learned model, step by step |
 | `latent` | `LatentSearch`: searches over a learned model |
-| `outcomes` | results of all trees, and of moves in them, as arrays |
-| `tree` | `TreeView`: the nodes of a tree, read on first use |
-| `result` | `SearchResult`: the result of one tree |
-| `display` | how results are displayed; `sylvan.views` registers itself |
 """
 
 from sylvan.evaluators.protocol import Leaves

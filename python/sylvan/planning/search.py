@@ -15,7 +15,7 @@ from sylvan.planning.forest import Forest
 from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.moves import action_codes
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import checked_root, need_fair, need_game, need_turn, shown_to
+from sylvan.planning.roots import checked_root, need_fair, need_turn, shown_to
 from sylvan.planning.tree import TreeView
 
 if TYPE_CHECKING:
@@ -222,6 +222,5 @@ def search(
     >>> search(TicTacToe([4, 0, 8]), simulations=2000, evaluator="uniform", seed=1).value <= 0
     True
     """
-    if game is None:  # for `run` that is the tree of the last search
-        need_game(game, "The position")
-    return Search(evaluator, config, **settings).run(game, progress=progress)
+    searcher = Search(evaluator, config, **settings)
+    return searcher._run(*searcher._planted(game), progress, None)

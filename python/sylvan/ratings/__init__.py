@@ -3,8 +3,8 @@
 | file | contents |
 |---|---|
 | `duel` | many games between two players, in parallel |
-| `yardsticks` | fixed opponents, by name |
 | `mistakes` | mistake rates on positions whose best moves are known |
+| `yardsticks` | fixed opponents, by name |
 | `rating` | Elo ratings of many players from all their results |
 | `arena` | rate each new network of a run, choose the best |
 """

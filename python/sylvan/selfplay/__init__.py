@@ -7,9 +7,9 @@
 | `faults` | games whose own code fails |
 | `restarts` | positions to start games from |
 | `roots` | positions to try out an evaluator |
+| `game_columns` | finished games as columns |
 | `leases` | which games a step consists of, and which network plays them |
 | `batch_leaves` | a batch of leaves of many games, for evaluators |
-| `game_columns` | finished games as columns |
 | `auxiliary` | auxiliary targets of a game |
 | `actors` | `Actors`: games played on threads in Rust |
 | `statistics` | figures of a step |

@@ -8,8 +8,8 @@ In the order in which data flows:
 
 `protocol`  the interface of results and trees that the views read
 `schema`    the snapshot format, and its validation
-`snapshot`  a bounded part of a tree as plain data
 `text`      labels and numbers as text
+`snapshot`  a bounded part of a tree as plain data
 `scale`     values as colours
 `picture`   the boxes of a drawing
 `layout`    columns and heights of the boxes

@@ -132,14 +132,32 @@ impl<const N: usize> Default for Seats<N> {
 }
 
 /// The rewards of the step into a node, and its proven result.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct NodeExtra<const N: usize> {
     reward: Seats<N>,
     exact: Seats<N>,
 }
 
-// SAFETY: `repr(C)` of two arrays of doubles: no padding.
+impl<const N: usize> NodeExtra<N> {
+    /// Fails to compile if there is padding: see `Pod`.
+    const HAS_NO_PADDING: () = assert!(
+        size_of::<Self>() == 2 * size_of::<Seats<N>>(),
+        "an extra must have no padding"
+    );
+}
+
+impl<const N: usize> Default for NodeExtra<N> {
+    fn default() -> Self {
+        const { Self::HAS_NO_PADDING };
+        Self {
+            reward: Seats::default(),
+            exact: Seats::default(),
+        }
+    }
+}
+
+// SAFETY: `repr(C)` of two arrays of doubles: no padding (`HAS_NO_PADDING`).
 unsafe impl<const N: usize> Zeroable for NodeExtra<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Pod for NodeExtra<N> {}

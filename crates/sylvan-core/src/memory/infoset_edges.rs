@@ -25,7 +25,12 @@ pub struct InfosetEdge {
     pub slot: u32,
 }
 
-// SAFETY: four numbers of four bytes each: no padding, and any bits are valid.
+const _: () = assert!(
+    size_of::<InfosetEdge>() == size_of::<Action>() + size_of::<NodeId>() + 2 * size_of::<u32>(),
+    "an edge must have no padding"
+);
+
+// SAFETY: four numbers of four bytes each: no padding (checked above), and any bits are valid.
 unsafe impl Zeroable for InfosetEdge {}
 // SAFETY: as above.
 unsafe impl Pod for InfosetEdge {}

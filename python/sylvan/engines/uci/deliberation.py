@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sylvan.engines.uci.report import chosen, info_lines
+from sylvan.engines.uci.report import in_fewest_moves, info_lines
 from sylvan.players.clock import Budget, Clock, Leaders, budget, enough, fixed
 from sylvan.players.score import DRAWS, edge_score
 from sylvan.players.strength import strength
@@ -125,7 +125,7 @@ class Deliberation:
 
     def _has_enough(self, search: Search, status: Status) -> bool:
         if self.go.mate is not None:
-            score = edge_score(chosen(search.result))
+            score = edge_score(in_fewest_moves(search.tree.root.edges[0]))
             return score is not None and score.mate is not None and 0 < score.mate <= self.go.mate
         given = self.budget
         if given is None:

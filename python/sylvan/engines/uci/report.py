@@ -17,16 +17,21 @@ if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.planning import EdgeView, SearchResult
 
-__all__ = ["chosen", "info_lines", "line_of", "move_stats", "ranked"]
+__all__ = ["chosen", "in_fewest_moves", "info_lines", "line_of", "move_stats", "ranked"]
 
 
 def chosen(result: SearchResult) -> EdgeView:
     """Return the move to play: the picked one; if proven, the shortest mate or longest defence."""
     root = result.tree.root
     edge = root.edge(result.action)
-    if result.config.temperature > 0 or edge.proven is None or abs(edge.proven) < 1.0:
+    return edge if result.config.temperature > 0 else in_fewest_moves(edge)
+
+
+def in_fewest_moves(edge: EdgeView) -> EdgeView:
+    """Of the moves with the same proven result, the shortest mate or the longest defence."""
+    if edge.proven is None or abs(edge.proven) < 1.0:
         return edge
-    equal = [other for other in root.edges if other.proven == edge.proven and other.N]
+    equal = [other for other in edge.node.edges if other.proven == edge.proven and other.N]
     # Short mates first, then proofs of unknown length; of defences the longest.
     return min(equal, key=_length, default=edge)
 
