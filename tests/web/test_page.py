@@ -35,8 +35,10 @@ def visit(browser, address):
     """Open the page; at the end nothing may have gone wrong, and no request left the machine."""
     contexts, faults, elsewhere = [], [], []
 
-    def opened(where="", *, viewport=WIDE, scheme="light", host=address, tolerant=False):
-        context = browser.new_context(viewport=viewport, color_scheme=scheme)
+    def opened(
+        where="", *, viewport=WIDE, scheme="light", host=address, tolerant=False, has_touch=False
+    ):
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, has_touch=has_touch)
         contexts.append(context)
 
         def route(to):
@@ -209,8 +211,84 @@ def test_a_pawn_is_promoted(visit):
     page.wait_for_function("() => document.querySelectorAll('cg-board piece').length === 3")
     for name in ("a7", "a8"):
         page.mouse.click(*square(page, name))
+    page.keyboard.press("Escape")  # the pawn goes back
+    page.wait_for_selector(".promotion", state="detached")
+    for name in ("a7", "a8"):
+        page.mouse.click(*square(page, name))
     page.click(".promotion >> text=rook")
     page.wait_for_selector(".plies .here:has-text('a8=R')")
+
+
+def test_chess_is_played_with_the_keyboard(visit):
+    page = visit()
+    # The moves are listed before the first simulation.
+    assert page.locator(".moves tbody tr").count() == 20
+    for typed, shown in (("e4", "e4"), ("e7e5", "e5"), ("nf3", "Nf3")):
+        page.keyboard.press("m")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f".plies .here:has-text('{shown}')")
+        page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("m")
+    page.keyboard.type("Nf9")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".movefield:has-text('No move “Nf9” here')")
+    page.evaluate("document.activeElement.blur()")
+    page.click("nav >> text=Play")
+    sit(page, "chess", level=1)
+    page.wait_for_selector(".play .movefield:visible")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("m")
+    page.keyboard.type("d2d4")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".play .plies:has-text('d4')")
+
+
+def test_a_tap_shows_a_line_and_the_button_plays(visit):
+    page = visit(viewport=PHONE, has_touch=True)
+    page.tap("text=+100")
+    until(page, 100)
+    page.tap(".moves tbody tr:nth-child(2) .move")
+    page.wait_for_selector(".status:has-text('After')")
+    page.wait_for_timeout(100)
+    assert page.locator(".boardplace.looking").count() == 1  # it stays
+    page.tap("button:has-text('Back')")
+    page.wait_for_selector(".status:has-text('White to move')")
+    page.tap(".moves tbody tr:nth-child(2) .plays button")
+    page.wait_for_selector(".status:has-text('Black to move')")
+
+
+def test_help_opens_and_closes(visit):
+    page = visit()
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog.help:visible")
+    assert "Mean value" in page.inner_text("dialog.help")
+    page.keyboard.press("P")  # no key of the page works in it
+    assert page.is_visible("main.analyse")
+    picture(page, "web-help")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog.help", state="hidden")
+    page.click("header button:has-text('?')")
+    page.wait_for_selector("dialog.help:visible")
+
+
+def test_values_and_pawns_are_different_columns(visit):
+    page = visit()
+    page.click("text=+100")
+    until(page, 100)
+    heads = page.locator(".moves th:visible").all_inner_texts()
+    cells = page.locator(".moves tbody tr:first-child td:visible").all_inner_texts()
+    shown = dict(zip(heads, cells, strict=True))
+    assert abs(float(shown["Q"].replace("−", "-"))) < 1 and re.match(
+        r"[+−]\d\.\d\d$", shown["Pawns"]
+    )
+    assert re.search(
+        r"Q [+−]0\.\d{3} \([+−]\d\.\d\d pawns\) for White", page.inner_text(".verdict")
+    )
+    page.select_option("select[aria-label=Game]", "connect4")
+    page.click("text=+100")
+    page.wait_for_selector(".verdict:has-text('column')")
+    assert "Pawns" not in page.locator(".moves th:visible").all_inner_texts()
 
 
 def test_a_position_is_set_up(visit):
@@ -299,16 +377,35 @@ def test_slow_motion_shows_the_four_phases(visit):
     page.click("text=Pause")
     page.click("text=Clear")
     page.wait_for_function("() => !/simulations/.test(document.querySelector('.speed').innerText)")
+    page.evaluate(WATCH_PHASES)
     page.click("text=Slow")  # from an empty tree, whose paths are short
     for phase in ("Selection", "Expansion", "Evaluation", "Backup"):
         page.wait_for_selector(f".phases .now:has-text('{phase}')")
     page.wait_for_function(
         "() => Number(document.querySelector('.slow h3').textContent.match(/\\d+/)) >= 4"
     )
+    # The tree shows each phase; the backup goes from the new node to the root, whose visits grow.
+    seen = ", ".join(page.evaluate("window.phases"))
+    assert "selection 2, expansion 1, evaluation 1, backup 3, backup 2, backup 1" in seen
+    said = page.evaluate("window.said")
+    roots = [int(each.split()[1]) for each in said if each.startswith("root,")]
+    assert roots == sorted(roots) and {2, 3} <= set(roots)
     page.click("text=Pause")
     assert count(page) >= 2
     page.click("text=+1 >> nth=0")
     page.wait_for_selector(".slow", state="hidden")
+
+
+WATCH_PHASES = """() => {
+  window.phases = [];
+  window.said = [];
+  const keep = (list, text) => text && list.at(-1) !== text && list.push(text);
+  const tree = document.querySelector(".treecanvas");
+  new MutationObserver(() => {
+    keep(window.phases, tree.dataset.phase);
+    keep(window.said, tree.querySelector(".unseen").textContent);
+  }).observe(tree, { attributes: true, childList: true, subtree: true });
+}"""
 
 
 def test_the_tree_is_explored_with_mouse_and_keyboard(visit):
@@ -601,7 +698,7 @@ def test_a_run_is_started_paused_and_resumed(visit, tmp_path, built, monkeypatch
     with served(Desk(runs=(tmp_path,), trains=True)) as own:
         page = visit(host=own)
         page.keyboard.press("L")
-        page.click("summary:has-text('New run')")
+        page.wait_for_selector(".runs:has-text('No network has been trained here yet')")
         page.fill("#run-name", "mine")
         page.select_option("#run-game", "tictactoe")
         page.keyboard.press("Enter")

@@ -343,7 +343,7 @@ def test_without_permission_nothing_is_trained(page, folder):
         {"type": "pause_run", "run": "rules"},
     ):
         page.ask(**request)
-        assert "--train" in page.wait(Problem).sentence
+        assert "--no-train" in page.wait(Problem).sentence
     assert not (folder / "x").exists()
 
 
@@ -360,6 +360,34 @@ def test_a_server_for_other_machines_may_not_train(tmp_path):
 
     result = CliRunner().invoke(app, ["web", "--train", "--host", "0.0.0.0", "--port", "0"])
     assert result.exit_code == 2 and "this machine only" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "trains"),
+    [([], True), (["--no-train"], False), (["--host", "0.0.0.0"], False)],
+    ids=["here", "not", "elsewhere"],
+)
+def test_pages_of_this_machine_may_train_by_default(monkeypatch, tmp_path, options, trains):
+    from typer.testing import CliRunner
+
+    from sylvan.cli import app
+    from sylvan.web import server
+
+    desks = []
+    monkeypatch.setattr(server, "serve", lambda desk, *_, **__: desks.append(desk))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["web", *options])
+    assert result.exit_code == 0, result.output
+    assert desks[0].trains is trains and not list(tmp_path.iterdir())
+
+
+def test_runs_that_appear_later_are_listed(tmp_path):
+    with Page(Desk(runs=(tmp_path / "runs",), trains=True)) as page:
+        page.ask(type="follow", runs=[])
+        listed = page.wait(Runs)
+        assert listed.runs == [] and "connect4" in listed.trainable
+        Run.create(tmp_path / "runs" / "first", tiny(1))
+        assert [run.name for run in page.wait(Runs).runs] == ["first"]
 
 
 def test_chess_positions_are_typed_as_a_fen(tmp_path):

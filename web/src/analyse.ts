@@ -3,12 +3,12 @@
 import { type Place, readPlace, writePlace } from "./address";
 import { BoardPane, rangeOf, seatName } from "./boardpane";
 import { Compare } from "./compare";
-import { button, el } from "./dom";
+import { button, el, isForPage } from "./dom";
 import { LinePlayer } from "./lineplayer";
 import { MoveTable } from "./moves";
 import type { Hello, Message, Position, Request, Search, Simulation } from "./protocol";
 import { type Settings, SettingsPanel } from "./settings";
-import { SlowMotion } from "./slow";
+import { type Phase, SlowMotion } from "./slow";
 import { TreePane } from "./treepane";
 import { speedOf, verdictOf } from "./verdict";
 
@@ -30,6 +30,8 @@ export class Analyse {
   private held: Search[] = [];
   private settings: Settings = {};
   private wasRunning = false;
+  /** Whether a line is shown because a row was tapped: it stays. */
+  private touched = false;
   private readonly line = new LinePlayer((path) => this.send({ type: "look", path }));
   private readonly evaluator = el("select", { aria: { label: "Network" } });
   private readonly speed = el("p", { class: "speed", aria: { label: "Speed" } });
@@ -60,13 +62,17 @@ export class Analyse {
     });
     this.table = new MoveTable({
       play: (action) => this.play(action),
-      preview: (line) => this.preview(line),
+      preview: (line, touched) => this.preview(line, touched),
     });
     this.tree = new TreePane({
       look: (path) => send({ type: "look", path, details: true }),
       wanted: () => this.want(),
     });
-    this.compare = new Compare(this.tree, (action) => this.play(action));
+    this.compare = new Compare(
+      this.tree,
+      (action) => this.play(action),
+      (looked) => this.board.look(looked),
+    );
     this.slow = new SlowMotion((seat) => seatName(this.board.position, seat), {
       light: (path, phase) => this.light(path, phase),
       done: () => this.shown(),
@@ -130,7 +136,8 @@ export class Analyse {
     else if (message.type === "saved") download(message.name, message.data);
     else if (message.type === "looked") {
       if (message.details) this.tree.show(message);
-      if (message.details || this.line.wants(message.path)) this.board.look(message);
+      const wanted = message.details || this.line.wants(message.path);
+      if (wanted) this.board.look(message, this.touched);
     }
   }
 
@@ -192,7 +199,7 @@ export class Analyse {
     this.search = message;
     this.wasRunning = message.running;
     if (message.fresh) {
-      this.table.clear();
+      this.table.offer(position.actions);
       this.tree.clear();
     }
     this.table.apply(message.moves);
@@ -214,29 +221,15 @@ export class Analyse {
     this.slow.show(simulation);
   }
 
-  private light(path: number[], phase: "selection" | "expansion" | "evaluation" | "backup"): void {
-    if (phase === "expansion" && this.held.length) {
-      // The new node is in the message that waits: show it, so that it can be lit.
-      for (const message of this.held.splice(0)) this.apply(message);
-    }
-    const ids = new Set<number>();
-    let last: number | null = null;
-    for (let length = 0; length <= path.length; length++) {
-      const node = this.tree.store.at(path.slice(0, length));
-      if (node) {
-        ids.add(node.id);
-        last = node.id;
-      }
-    }
-    const only = phase === "expansion" || phase === "evaluation";
-    this.tree.view.lit = { ids: only && last !== null ? new Set([last]) : ids, phase };
-    if (last !== null) this.tree.view.choose(last, false);
-    this.tree.view.draw();
+  private light(path: number[], phase: Phase): void {
+    const rows = this.held.flatMap((message) => message.nodes_changed);
+    if (phase !== "selection") this.tree.grow(rows, path, phase === "backup");
+    this.tree.light(path, phase);
   }
 
   /** A simulation has been shown: the next one, if slow motion runs. */
   private shown(): void {
-    this.tree.view.lit = null;
+    this.tree.light(null);
     for (const message of this.held.splice(0)) this.apply(message);
     if (this.slow.running && !this.search?.proven) this.send({ type: "slow" });
     else this.stopSlow();
@@ -255,9 +248,8 @@ export class Analyse {
   private stopSlow(): void {
     this.slow.stop();
     this.watch.textContent = "Slow";
-    this.tree.view.lit = null;
+    this.tree.light(null);
     for (const message of this.held.splice(0)) this.apply(message);
-    this.tree.view.draw();
   }
 
   // --- what a person does ------------------------------------------------------------------------
@@ -310,7 +302,8 @@ export class Analyse {
     this.send({ type: "configure", evaluator: this.evaluator.value, settings });
   }
 
-  private preview(line: number[] | null): void {
+  private preview(line: number[] | null, touched = false): void {
+    this.touched = touched;
     if (line) {
       this.line.play(line);
       return;
@@ -332,6 +325,7 @@ export class Analyse {
       c: () => this.both({ type: "restart" }),
       d: () => this.toggleCompare(),
       b: () => this.tree.toggleFollow(),
+      m: () => this.board.type(),
       f: () => this.board.flip(),
       e: () => this.board.edit(),
       ArrowLeft: () => this.board.step(-1),
@@ -342,8 +336,7 @@ export class Analyse {
     };
     document.addEventListener("keydown", (event) => {
       const at = event.target as HTMLElement;
-      if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName)) return;
+      if (this.root.hidden || !isForPage(event)) return;
       if (event.key === " " && at.tagName.match(/BUTTON|SUMMARY/)) return;
       const act = keys[event.key];
       if (!act) return;

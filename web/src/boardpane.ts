@@ -1,11 +1,13 @@
 // The left side: the board with its value bar, the moves of the game, the graph, opening a position.
 
-import { type BoardView, boardView } from "./boards/board";
+import { actionWords, type BoardView, boardView } from "./boards/board";
 import { Editor } from "./boards/editor";
 import { button, el } from "./dom";
 import { Graph } from "./graph";
-import type { Looked, MoveRow, Position } from "./protocol";
-import { ValueBar } from "./valuebar";
+import { MoveField } from "./movefield";
+import type { Row } from "./moves";
+import type { Looked, Position } from "./protocol";
+import { type Colours, ValueBar } from "./valuebar";
 import { capital } from "./words";
 
 export interface BoardEvents {
@@ -29,9 +31,10 @@ export class BoardPane {
   private kind = "";
   private flipped = false;
   private looking = false;
-  private marks: readonly MoveRow[] = [];
+  private marks: readonly Row[] = [];
   private readonly bar = new ValueBar();
   private readonly graph: Graph;
+  private readonly typed = new MoveField((action) => this.events.play(action));
   private readonly place = el("div", { class: "boardplace" });
   private readonly edits = button("Edit", "Set up a position (e)", () => this.edit());
   private editor: Editor | null = null;
@@ -78,6 +81,7 @@ export class BoardPane {
       el("div", { class: "boardrow" }, this.bar.root, this.place),
       this.status,
       controls,
+      this.typed.root,
       this.plies,
       this.graph.root,
     );
@@ -103,19 +107,20 @@ export class BoardPane {
     this.marks = [];
     this.board?.show({ board: position.board, actions: position.actions, playable: true });
     this.board?.mark([]);
+    this.typed.offer(position.board, position.actions);
     this.status.textContent = statusOf(position);
     this.games.value = position.game;
     this.text.placeholder = HINTS[position.game] ?? "actions, with spaces between them";
     this.drawPlies(position);
   }
 
-  mark(moves: readonly MoveRow[]): void {
+  mark(moves: readonly Row[]): void {
     this.marks = moves;
     if (!this.looking) this.board?.mark(moves);
   }
 
-  /** Show the position after a line; null: the position itself. */
-  look(looked: Looked | null): void {
+  /** Show the position after a line; null: the position itself. `stays`: until a button is pressed. */
+  look(looked: Looked | null, stays = false): void {
     const { position } = this;
     if (this.editor) return;
     if (!position || (!looked && !this.looking)) return;
@@ -127,10 +132,10 @@ export class BoardPane {
       playable: looked === null,
     });
     this.board?.mark(looked ? [] : this.marks);
-    const line = looked?.labels.join(" ");
+    const line = actionWords(position.board, looked?.labels ?? []);
     const back = button("Back", "Back to the position (Escape)", () => this.look(null));
     this.status.replaceChildren(line ? `After ${line}` : statusOf(position));
-    if (looked?.details) this.status.append(back);
+    if (looked?.details || (looked && stays)) this.status.append(back);
   }
 
   value(values: readonly number[] | null, graph: readonly (number | null)[]): void {
@@ -138,7 +143,7 @@ export class BoardPane {
     if (!position) return;
     const range = rangeOf(position, values);
     const names = position.seats.map((_, seat) => seatName(position, seat));
-    this.bar.show(values, names, range, this.flipped);
+    this.bar.show(values, names, range, this.flipped, coloursOf(position));
     const labels = position.plies.map((ply) => ply.label);
     this.graph.show(graph, position.ply, rangeOf(position, graph), labels);
   }
@@ -148,6 +153,11 @@ export class BoardPane {
     if (!position) return;
     const ply = Math.min(position.plies.length, Math.max(0, position.ply + by));
     if (ply !== position.ply) this.events.go(ply);
+  }
+
+  /** Type a move. */
+  type(): void {
+    this.typed.focus();
   }
 
   flip(): void {
@@ -218,6 +228,12 @@ function statusOf(position: Position): string {
   if (position.over) return position.over;
   if (position.seat === null) return "Chance moves: choose an outcome.";
   return `${capital(seatName(position, position.seat))} to move`;
+}
+
+/** The colours of the first two seats: those of their pieces. */
+function coloursOf({ board }: Position): Colours {
+  if (board.kind !== "grid") return "pieces";
+  return board.drop ? "discs" : "marks";
 }
 
 /** What people call a seat; the stones of a grid have names of their own. */

@@ -3,7 +3,8 @@
 
 import { Connection } from "./connection";
 import { button, el } from "./dom";
-import type { Hello, Message, MoveRow, Position, Request, Search } from "./protocol";
+import type { Row } from "./moves";
+import type { Hello, Looked, Message, MoveRow, Position, Request, Search } from "./protocol";
 import { type Settings, SettingsPanel } from "./settings";
 import { differences, NOTABLE } from "./tree/differences";
 import { TreePane } from "./treepane";
@@ -20,7 +21,7 @@ export class Compare {
   private position: Position | null = null;
   private search: Search | null = null;
   private settings: Settings = {};
-  private moves: readonly MoveRow[] = [];
+  private moves: readonly Row[] = [];
   private rows = new Map<number, MoveRow>();
   private running = false;
   private readonly evaluator = el("select", { aria: { label: "Second network" } });
@@ -29,10 +30,11 @@ export class Compare {
   private readonly table = el("div", { class: "moves versus" });
   private readonly panel = new SettingsPanel((settings) => this.configure(settings), "second");
 
-  /** `first` is the tree of the first search; `play` makes a move. */
+  /** `first` is the tree of the first search; `play` makes a move, `look` shows a position. */
   constructor(
     private readonly first: TreePane,
     private readonly play: (action: number) => void,
+    private readonly look: (looked: Looked) => void,
   ) {
     this.tree = new TreePane({
       look: (path) => this.send({ type: "look", path, details: true }),
@@ -96,7 +98,7 @@ export class Compare {
   }
 
   /** Draw what differs; the first search has these moves. */
-  update(moves: readonly MoveRow[]): void {
+  update(moves: readonly Row[]): void {
     this.moves = moves;
     if (!this.isOpen) return;
     this.table.replaceChildren(this.versus(moves));
@@ -107,8 +109,10 @@ export class Compare {
     if (message.type === "hello") this.welcome(message);
     else if (message.type === "position") this.shown(message);
     else if (message.type === "search") this.searched(message);
-    else if (message.type === "looked") this.tree.show(message);
-    else if (message.type === "problem") this.verdict.textContent = message.sentence;
+    else if (message.type === "looked") {
+      this.tree.show(message);
+      this.look(message);
+    } else if (message.type === "problem") this.verdict.textContent = message.sentence;
   }
 
   private welcome(hello: Hello): void {
@@ -181,9 +185,9 @@ export class Compare {
   }
 
   /** Both searches in one table: what differs by a tenth of the visits is marked. */
-  private versus(moves: readonly MoveRow[]): HTMLElement {
+  private versus(moves: readonly Row[]): HTMLElement {
     const names = ["Move", "N", "N₂", "Share", "Share₂", "", "Q", "Q₂", "P", "P₂"];
-    const total = (rows: Iterable<MoveRow>) => [...rows].reduce((sum, row) => sum + row.N, 0) || 1;
+    const total = (rows: Iterable<Row>) => [...rows].reduce((sum, row) => sum + row.N, 0) || 1;
     const totals = [total(moves), total(this.rows.values())] as const;
     const actions = [...new Set([...moves, ...this.sorted].map((row) => row.action))];
     const visits = (action: number) =>
@@ -202,8 +206,8 @@ export class Compare {
         percent(shares[0]),
         percent(shares[1]),
         differs ? (by > 0 ? "▲" : "▼") : "",
-        a?.score ?? signed(a?.Q ?? null, 3),
-        b?.score ?? signed(b?.Q ?? null, 3),
+        signed(a?.Q ?? null, 3),
+        signed(b?.Q ?? null, 3),
         percent(a?.P ?? null),
         percent(b?.P ?? null),
       ];

@@ -42,6 +42,13 @@ export function fill(parent: Element, ...children: Child[]): void {
   for (const child of children) if (child) parent.append(child);
 }
 
+/** Whether a pressed key is meant for the page: not for a field, a dialog or the browser. */
+export function isForPage(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const at = event.target as HTMLElement;
+  return !/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && !at.closest("dialog");
+}
+
 export function button(label: string, title: string, onclick: () => void, className = "") {
   return el("button", { type: "button", class: className, title, onclick }, label);
 }

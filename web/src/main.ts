@@ -2,7 +2,8 @@
 
 import { Analyse } from "./analyse";
 import { Connection, type State } from "./connection";
-import { button, el } from "./dom";
+import { button, el, isForPage } from "./dom";
+import { Help } from "./help";
 import { Learn } from "./learn/learn";
 import { Play } from "./play/play";
 
@@ -72,8 +73,8 @@ function show(chosen: HTMLElement): void {
 }
 
 document.addEventListener("keydown", (event) => {
-  const at = event.target as HTMLElement;
-  if (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) || event.ctrlKey || event.metaKey) return;
+  if (!isForPage(event)) return;
+  if (event.key === "?") help.open();
   const name = Object.keys(VIEWS).find((each) => each.charAt(0) === event.key);
   if (name) show(VIEWS[name as keyof typeof VIEWS]);
 });
@@ -92,6 +93,7 @@ function setTheme(name: string): void {
 }
 
 setTheme(localStorage.getItem("theme") ?? "auto");
+const help = new Help();
 document.body.append(
   el(
     "header",
@@ -100,11 +102,13 @@ document.body.append(
     el("h1", {}, "Sylvan"),
     el("nav", { aria: { label: "Views" } }, ...tabs),
     link,
+    button("?", "Help (?)", () => help.open()),
     theme,
   ),
   notice,
   analyse.root,
   play.root,
   learn.root,
+  help.root,
 );
 show(analyse.root);

@@ -1,5 +1,6 @@
 // Slow motion: one simulation in four phases, as the textbooks draw it.
 
+import { actionWords } from "./boards/board";
 import { el } from "./dom";
 import type { Considered, Simulation } from "./protocol";
 import { capital, percent, signed } from "./words";
@@ -13,11 +14,12 @@ const HELP: Record<Phase, string> = {
   expansion: "The position at the end of the path becomes a new node of the tree.",
   evaluation:
     "The network, or a rule, says how good the new position is and which moves look likely.",
-  backup: "The value is added to every node of the path: each visit count grows by one.",
+  backup:
+    "From the new node back to the root, the value is added to every node of the path: each visit count grows by one.",
 };
 
 export interface SlowEvents {
-  /** Light up the first `length` actions of the path. */
+  /** Light up a path; in the backup its end is the node that the value is added to now. */
   light(path: number[], phase: Phase): void;
   /** The simulation has been shown. */
   done(): void;
@@ -53,9 +55,7 @@ export class SlowMotion {
   show(simulation: Simulation): void {
     clearTimeout(this.timer);
     this.root.hidden = false;
-    const frames: [Phase, number][] = simulation.steps.map((_, at) => ["selection", at + 1]);
-    if (!frames.length) frames.push(["selection", 0]);
-    for (const phase of PHASES.slice(1)) frames.push([phase, simulation.steps.length]);
+    const frames = framesOf(simulation.steps.length);
     const play = (at: number) => {
       const frame = frames[at];
       if (!frame) {
@@ -84,7 +84,7 @@ export class SlowMotion {
       el("h3", {}, `Simulation ${simulation.number}`),
       el("ol", { class: "phases" }, ...steps),
       el("p", { class: "about" }, HELP[phase]),
-      el("p", { class: "path" }, path.length ? path.join(" → ") : "at the root"),
+      el("p", { class: "path" }, path.length ? actionWords(simulation.board, path, " → ") : "root"),
       this.body(simulation, phase, length),
     );
   }
@@ -112,23 +112,36 @@ export class SlowMotion {
       if (simulation.priors.length) box.append(table(simulation.priors, null));
       return box;
     }
-    const rows = simulation.steps.map((step) => {
-      const before = step.edges.find((edge) => edge.action === step.action);
-      const visits = before?.N ?? 0;
+    // The value has reached the nodes from the end of the path up to the one at `length`.
+    const row = (name: string, at: number, visits: number, q: string, after: string) => {
+      const isNow = at === length;
+      const arrow = (from: string, to: string) => (at < length ? from : `${from} → ${to}`);
       return el(
         "tr",
-        {},
-        el("td", {}, step.label),
-        el("td", { class: "number" }, `N ${visits} → ${visits + 1}`),
-        el(
-          "td",
-          { class: "number" },
-          `Q ${signed(before?.Q ?? null, 3)} → ${signed(step.Q_after, 3)}`,
-        ),
+        { class: isNow ? "chosen" : "" },
+        el("td", {}, isNow ? `▶ ${name}` : name),
+        el("td", { class: "number" }, `N ${arrow(String(visits), String(visits + 1))}`),
+        el("td", { class: "number" }, q && `Q ${arrow(q, after)}`),
       );
+    };
+    const rows = simulation.steps.map((step, at) => {
+      const before = step.edges.find((edge) => edge.action === step.action);
+      const q = signed(before?.Q ?? null, 3);
+      return row(step.label, at + 1, before?.N ?? 0, q, signed(step.Q_after, 3));
     });
+    rows.unshift(row("root", 0, simulation.number - 1, "", ""));
     return el("table", { class: "edges" }, el("tbody", {}, ...rows));
   }
+}
+
+/** What is shown one after another: a phase, and how much of the path. */
+export function framesOf(steps: number): [Phase, number][] {
+  const down = Array.from({ length: Math.max(1, steps) }, (_, at): [Phase, number] => [
+    "selection",
+    Math.min(at + 1, steps),
+  ]);
+  const up = Array.from({ length: steps + 1 }, (_, at): [Phase, number] => ["backup", steps - at]);
+  return [...down, ["expansion", steps], ["evaluation", steps], ...up];
 }
 
 function table(edges: readonly Considered[], chosen: number | null): HTMLElement {

@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom";
 import type { Details, Looked, NodeRow } from "./protocol";
+import type { Phase } from "./slow";
 import { TreeStore } from "./tree/store";
 import { described, TreeView } from "./tree/view";
 import { capital, percent, signed } from "./words";
@@ -24,6 +25,7 @@ export class TreePane {
   opened: number[][] = [];
   seats: readonly string[] = [];
   private isNew = true;
+  private line: readonly number[] = [];
   private readonly follow = el("input", { type: "checkbox" });
   private readonly found = el("span", { class: "found", aria: { live: "polite" } });
   private readonly card = el("div", { class: "nodecard", hidden: true });
@@ -94,6 +96,7 @@ export class TreePane {
     this.isNew = true;
     this.card.hidden = true;
     this.view.selected = null;
+    this.line = [];
     this.view.changed([]);
   }
 
@@ -105,6 +108,7 @@ export class TreePane {
   ): void {
     if (!changed.length && !gone.length) return;
     this.store.apply(changed, gone);
+    this.line = pv;
     this.view.range = range;
     this.view.changed(pv);
     if (this.isNew && this.store.size) {
@@ -114,6 +118,34 @@ export class TreePane {
       this.view.camera.y = 24;
     }
     this.reveal();
+  }
+
+  /** Of the rows that wait, show the one after a path: a new node without figures at first. */
+  grow(rows: readonly NodeRow[], path: readonly number[], withFigures: boolean): void {
+    const parent = path.length ? this.store.at(path.slice(0, -1)) : null;
+    const isIt = (row: NodeRow) =>
+      path.length ? row.parent === parent?.id && row.action === path.at(-1) : row.parent === null;
+    const row = rows.filter(isIt).at(-1);
+    if (!row || (path.length && !parent)) return;
+    if (withFigures) this.store.apply([row], []);
+    else if (!this.store.at(path)) this.store.apply([{ ...row, N: 0, Q: null, value: null }], []);
+    this.view.changed(this.line);
+  }
+
+  /** Light up a path, for slow motion; null: nothing. */
+  light(path: readonly number[] | null, phase: Phase = "selection"): void {
+    const ids = new Set<number>();
+    let at: number | null = null;
+    for (let length = 0; path && length <= path.length; length++) {
+      const node = this.store.at(path.slice(0, length));
+      if (!node) break;
+      ids.add(node.id);
+      at = node.id;
+    }
+    const isOne = phase === "expansion" || phase === "evaluation";
+    this.view.lit = at === null ? null : { ids: isOne ? new Set([at]) : ids, at, phase };
+    if (at !== null) this.view.choose(at, false);
+    this.view.draw();
   }
 
   /** Follow the best line, or leave it alone. */

@@ -3,6 +3,9 @@
 import { el } from "./dom";
 import { capital, signed } from "./words";
 
+/** What the seats' colours are those of: white and black pieces, red and yellow discs, marks. */
+export type Colours = "pieces" | "discs" | "marks";
+
 export class ValueBar {
   readonly root = el("div", { class: "valuebar", aria: { role: "img", label: "no value yet" } });
 
@@ -12,7 +15,9 @@ export class ValueBar {
     seats: readonly string[],
     range: readonly [number, number],
     flipped: boolean,
+    colours: Colours,
   ): void {
+    this.root.dataset.colours = colours;
     const [low, high] = range;
     const share = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
     const first = values?.[0] ?? null;

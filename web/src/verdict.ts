@@ -1,30 +1,40 @@
 // What a search says in a line: its best move and value, how far it went and how fast.
 
 import { seatName } from "./boardpane";
+import { actionWords } from "./boards/board";
 import { el } from "./dom";
-import { wdlBar } from "./moves";
-import type { MoveRow, Position, Search } from "./protocol";
-import { bytes, count, signed } from "./words";
+import { type Row, wdlBar } from "./moves";
+import type { Position, Search } from "./protocol";
+import { bytes, count, minus, signed } from "./words";
 
 /** The best move, its value and what ended the search. */
 export function verdictOf(
   search: Search,
   position: Position,
-  best: MoveRow | undefined,
+  best: Row | undefined,
 ): (Node | string)[] {
   if (search.value === null) return [search.ended ?? "Press Start, or space, to search."];
   const who = seatName(position, search.seat ?? 0);
-  const value = best?.score ?? signed(search.value, 3);
+  const move = best ? actionWords(position.board, [best.label]) : "";
+  const proven = search.proven ? " (proven)" : "";
   const parts: (Node | string)[] = [
-    el("strong", {}, best?.label ?? ""),
-    ` ${value}${search.proven ? " (proven)" : ""} for ${who}`,
+    el("strong", {}, move),
+    ` ${worth(search, best)}${proven} for ${who}`,
   ];
   if (search.wdl) parts.push(wdlBar(search.wdl));
   if (search.values && search.values.length > 2) {
-    parts.push(` · by seat ${search.values.map((value) => signed(value)).join(" ")}`);
+    parts.push(` · Q by seat ${search.values.map((value) => signed(value)).join(" ")}`);
   }
   if (search.ended) parts.push(` · ${search.ended}`);
   return parts;
+}
+
+/** The value in words: `Q +0.110 (+0.44 pawns)`, `mate in 3`. */
+export function worth(search: Search, best: Row | undefined): string {
+  const q = `Q ${signed(search.value, 3)}`;
+  const mate = best?.score?.match(/^#(-?)(\d+)$/);
+  if (mate) return mate[1] ? `mated in ${mate[2]}` : `mate in ${mate[2]}`;
+  return best?.score ? `${q} (${minus(best.score)} pawns)` : q;
 }
 
 /** The network, how many simulations, how fast, how large the tree is. */

@@ -29,3 +29,8 @@ export function bytes(n: number): string {
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** A number from the server with a minus sign as long as the plus sign. */
+export function minus(text: string): string {
+  return text.replaceAll("-", "−");
+}

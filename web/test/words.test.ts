@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { readPlace, writePlace } from "../src/address";
 import { destinations } from "../src/boards/chess";
 import { colourOf } from "../src/colour";
+import { KEYS } from "../src/help";
+import { findMove } from "../src/movefield";
 import type { SettingInfo } from "../src/protocol";
 import { read } from "../src/settings";
-import { count, percent, signed } from "../src/words";
+import { framesOf } from "../src/slow";
+import { worth } from "../src/verdict";
+import { count, minus, percent, signed } from "../src/words";
 
 test("numbers as people read them", () => {
   assert.equal(count(9999), "9,999");
@@ -65,4 +70,55 @@ test("a setting is a number where it looks like one", () => {
   assert.equal(read("parent", info), "parent");
   assert.equal(read(" ", info), null);
   assert.equal(read("", { ...info, optional: false }), "reduction");
+});
+
+test("a move is found by its name or its squares, however it is written", () => {
+  const labels = ["Bxc3", "bxc3", "O-O", "O-O-O", "Nf3+", "a8=Q", "a8=N#"];
+  const actions = labels.map((label, action) => ({ action, label }));
+  const found = (typed: string) => findMove(typed, actions, { g1f3: 4, a7a8q: 5 });
+  assert.deepEqual(["Bxc3", "bxc3", "Bc3", "bc3"].map(found), [0, 1, 0, 1]);
+  assert.deepEqual(["O-O", "0-0", "o-o-o", "oo"].map(found), [2, 2, 3, 2]);
+  assert.deepEqual(["nf3", "Nf3!", "g1f3", "G1F3"].map(found), [4, 4, 4, 4]);
+  assert.deepEqual(["a8q", "a8=Q", "a7a8Q", "a8n"].map(found), [5, 5, 5, 6]);
+  assert.equal(found("c3"), null);
+  assert.equal(found("BC3"), null); // two moves are alike
+});
+
+test("slow motion goes down the path and back to the root", () => {
+  assert.deepEqual(framesOf(2), [
+    ["selection", 1],
+    ["selection", 2],
+    ["expansion", 2],
+    ["evaluation", 2],
+    ["backup", 2],
+    ["backup", 1],
+    ["backup", 0],
+  ]);
+  assert.deepEqual(
+    framesOf(0)
+      .map(([phase]) => phase)
+      .join(),
+    "selection,expansion,evaluation,backup",
+  );
+});
+
+test("the verdict names its units", () => {
+  const search = { value: -0.25 } as Parameters<typeof worth>[0];
+  const row = (score: string | null) => ({ score }) as Parameters<typeof worth>[1];
+  assert.equal(worth(search, row(null)), "Q −0.250");
+  assert.equal(worth(search, row("-1.03")), "Q −0.250 (−1.03 pawns)");
+  assert.equal(worth(search, row("#3")), "mate in 3");
+  assert.equal(worth(search, row("#-2")), "mated in 2");
+  assert.equal(minus("#-2"), "#−2");
+});
+
+test("the help has the keys that the documentation lists", () => {
+  const page = readFileSync("../docs/browser.md", "utf8");
+  const listed = [...page.matchAll(/^\| (.+?) \| (.+?) \|$/gm)].slice(1);
+  const rows = listed.map(([, key = "", does = ""]) => [key.replaceAll("`", ""), does]);
+  for (const row of KEYS.Analyse ?? [])
+    assert.ok(
+      rows.some((each) => each.join() === row.join()),
+      row[0],
+    );
 });

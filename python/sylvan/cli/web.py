@@ -36,12 +36,17 @@ def web(
             "--run",
             "-r",
             metavar="FOLDER",
-            help="A run to watch, or a folder of runs; repeatable. Default: runs, if there is one.",
+            help="A run to watch, or a folder of runs; repeatable. Default: runs.",
         ),
     ] = None,
     train: Annotated[
-        bool, typer.Option("--train", help="Let pages start, pause and resume runs.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--train/--no-train",
+            help="Let pages start, pause and resume runs; only on this machine's own address.",
+            show_default="on this machine's own address",
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="The address to listen on; any but this machine's needs a token.")
     ] = "127.0.0.1",
@@ -60,8 +65,7 @@ def web(
     - `sylvan web` opens chess
     - `sylvan web connect4` opens Connect Four
     - `sylvan web my_game.py:MyGame` opens a game of your own
-    - `sylvan web --run runs` watches the runs in a folder learn
-    - `sylvan web --train` also starts, pauses and resumes runs
+    - `sylvan web --run elsewhere` watches the runs in another folder learn, and trains there
     - `sylvan web --net runs/chess` searches with the best network of a run
     """
     from sylvan.cli.positions import spec_of
@@ -84,12 +88,15 @@ def web(
         raise ConfigError("Two networks have the same file name: rename one of them.")
     if train and not is_loopback(host):
         raise ConfigError(f"--train is for this machine only: omit --host {host}.")
-    if train and not run:
-        RUNS.mkdir(exist_ok=True)
-    runs = tuple(run or ([RUNS] if RUNS.is_dir() else []))
-    for folder in runs:
+    for folder in run or ():
         find_runs(folder)  # a wrong folder is said now
-    desk = Desk(start=spec.name, networks=networks, runs=runs, trains=train, memory=memory * 2**20)
+    desk = Desk(
+        start=spec.name,
+        networks=networks,
+        runs=tuple(run or [RUNS]),  # this one may appear later
+        trains=is_loopback(host) if train is None else train,
+        memory=memory * 2**20,
+    )
     desk.first_networks()
     policy = Policy.of(host, tuple(name or ()))
     wanted = PORT if port is None else port

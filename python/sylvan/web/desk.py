@@ -32,7 +32,7 @@ class Desk:
     networks: Mapping[str, Path] = field(default_factory=dict)
     """Networks that pages may search with, by name."""
     runs: tuple[Path, ...] = ()
-    """Folders of runs, or runs, that pages may watch."""
+    """Folders of runs, or runs, that pages may watch; a folder may not exist yet."""
     trains: bool = False
     """Whether pages may start, pause and resume runs."""
     memory: int = 256 * 2**20

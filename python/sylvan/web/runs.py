@@ -12,12 +12,12 @@ __all__ = ["folder_of", "listed_runs", "run_folder"]
 
 
 def listed_runs(desk: Desk) -> dict[str, Overview | Damaged]:
-    """The runs in the folders that the server was given; of two with one name, the second has its
-    path as its name.
+    """The runs in the folders that the server was given, of which some may not exist yet; of two
+    runs with one name, the second has its path as its name.
     """
     found: dict[str, Overview | Damaged] = {}
     for folder in desk.runs:
-        for run in find_runs(folder):
+        for run in find_runs(folder) if folder.is_dir() else []:
             found[run.name if run.name not in found else str(folder_of(run))] = run
     return found
 

@@ -1,4 +1,4 @@
-"""Start, pause and resume runs from a page, if the server was started with `--train`.
+"""Start, pause and resume runs from a page, unless the server was started with `--no-train`.
 
 A run is a process of its own, `sylvan train`, in a session of its own: it goes on when the server
 ends. Pausing sends SIGTERM, which ends it at once; resuming repeats the step that it was in. Only
@@ -50,8 +50,8 @@ class Training:
 
     @property
     def games(self) -> list[str]:
-        """The games that may be trained; none without permission."""
-        if not self._desk.trains:
+        """The games that may be trained; none without permission, or without PyTorch."""
+        if not self._desk.trains or find_spec("torch") is None:
             return []
         more = [EXAMPLE] if find_spec("gymnasium") else []
         return list(dict.fromkeys([*self._desk.games, BLOB, *more]))
@@ -141,7 +141,9 @@ class Training:
 
     def _need_permission(self) -> None:
         if not self._desk.trains:
-            raise ConfigError("This server may not train: start it with sylvan web --train.")
+            raise ConfigError(
+                "This server may not train: start one on this machine, without --no-train."
+            )
 
     def _need_idle(self, folder: Path) -> None:
         """:raises RunError: a run beside this one is training: they would slow each other down."""

@@ -1,7 +1,8 @@
 // A table of Blob as one seat sees it: who bid what, the trick, one's own hand.
 
 import { el } from "../dom";
-import type { BlobBoard, CardInfo, MoveRow } from "../protocol";
+import type { Row } from "../moves";
+import type { BlobBoard, CardInfo } from "../protocol";
 import { percent } from "../words";
 import type { BoardView, Shown } from "./board";
 
@@ -19,7 +20,7 @@ export class BlobView implements BoardView {
     this.draw();
   }
 
-  mark(moves: readonly MoveRow[]): void {
+  mark(moves: readonly Row[]): void {
     const total = moves.reduce((sum, move) => sum + move.N, 0);
     this.shares = new Map(moves.map((move) => [move.action, total ? move.N / total : 0]));
     this.draw();

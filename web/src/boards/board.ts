@@ -1,6 +1,7 @@
 // A board: draws positions and tells which action a person chose.
 
-import type { ActionInfo, MoveRow, Position } from "../protocol";
+import type { Row } from "../moves";
+import type { ActionInfo, Position } from "../protocol";
 import { BlobView } from "./blob";
 import { ChessView } from "./chess";
 import { GridView } from "./grid";
@@ -19,7 +20,7 @@ export interface BoardView {
   readonly root: HTMLElement;
   show(shown: Shown): void;
   /** Mark the best moves. */
-  mark(moves: readonly MoveRow[]): void;
+  mark(moves: readonly Row[]): void;
   flip(): void;
 }
 
@@ -27,4 +28,11 @@ export function boardView(kind: AnyBoard["kind"], play: (action: number) => void
   if (kind === "chess") return new ChessView(play);
   if (kind === "blob") return new BlobView(play);
   return kind === "grid" ? new GridView(play) : new PictureView(play);
+}
+
+/** Actions in words: a lone digit says nothing, `column 4` does. */
+export function actionWords(board: AnyBoard, labels: readonly string[], between = " "): string {
+  const text = labels.join(between);
+  if (board.kind !== "grid" || !labels.length) return text;
+  return `${board.drop ? "column" : "cell"}${labels.length > 1 ? "s" : ""} ${text}`;
 }

@@ -4,8 +4,9 @@ import { Chessground } from "chessground";
 import type { Api } from "chessground/api";
 import type { DrawShape } from "chessground/draw";
 import type { Key } from "chessground/types";
-import { el } from "../dom";
-import type { ChessBoard, MoveRow } from "../protocol";
+import { button, el } from "../dom";
+import type { Row } from "../moves";
+import type { ChessBoard } from "../protocol";
 import type { BoardView, Shown } from "./board";
 
 const ARROWS = 5;
@@ -15,6 +16,7 @@ export class ChessView implements BoardView {
   readonly root = el("div", { class: "chessboard" });
   private readonly ground: Api;
   private board: ChessBoard | null = null;
+  private shown: Shown | null = null;
   private asking: HTMLElement | null = null;
   private arrows: DrawShape[] = [];
 
@@ -36,8 +38,10 @@ export class ChessView implements BoardView {
     }).observe(this.root);
   }
 
-  show({ board, playable }: Shown): void {
+  show(shown: Shown): void {
+    const { board, playable } = shown;
     if (board.kind !== "chess") return;
+    this.shown = shown;
     this.board = board;
     this.asking?.remove();
     this.ground.set({
@@ -52,7 +56,7 @@ export class ChessView implements BoardView {
     });
   }
 
-  mark(moves: readonly MoveRow[]): void {
+  mark(moves: readonly Row[]): void {
     const most = Math.max(1, ...moves.map((move) => move.N));
     const shapes: DrawShape[] = [];
     for (const move of moves.slice(0, ARROWS)) {
@@ -93,6 +97,10 @@ export class ChessView implements BoardView {
     }
     const offered = Object.keys(PIECES).filter((piece) => moves[from + to + piece] !== undefined);
     this.asking?.remove();
+    const cancel = () => {
+      this.asking?.remove();
+      if (this.shown) this.show(this.shown); // the pawn goes back
+    };
     this.asking = el(
       "div",
       { class: "promotion", aria: { role: "dialog", label: "Promote to" } },
@@ -110,7 +118,13 @@ export class ChessView implements BoardView {
           PIECES[piece] ?? piece,
         ),
       ),
+      button("×", "Cancel (Escape)", cancel),
     );
+    this.asking.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      cancel();
+    });
     this.root.append(this.asking);
     this.asking.querySelector("button")?.focus();
   }

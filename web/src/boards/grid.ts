@@ -1,7 +1,8 @@
 // Connect Four and tic-tac-toe: a grid of stones; every cell or column is a button.
 
 import { el, svg } from "../dom";
-import type { GridBoard, MoveRow } from "../protocol";
+import type { Row } from "../moves";
+import type { GridBoard } from "../protocol";
 import { percent } from "../words";
 import type { BoardView, Shown } from "./board";
 
@@ -20,7 +21,7 @@ export class GridView implements BoardView {
     this.draw();
   }
 
-  mark(moves: readonly MoveRow[]): void {
+  mark(moves: readonly Row[]): void {
     const total = moves.reduce((sum, move) => sum + move.N, 0);
     this.shares = new Map(moves.map((move) => [move.action, total ? move.N / total : 0]));
     this.best = moves.find((move) => move.rank === 0 && move.N > 0)?.action ?? null;

@@ -1,7 +1,7 @@
 // Any other game: its own picture or text, and a list of actions.
 
 import { el } from "../dom";
-import type { MoveRow } from "../protocol";
+import type { Row } from "../moves";
 import { percent } from "../words";
 import type { BoardView, Shown } from "./board";
 
@@ -16,7 +16,7 @@ export class PictureView implements BoardView {
     this.draw(new Map());
   }
 
-  mark(moves: readonly MoveRow[]): void {
+  mark(moves: readonly Row[]): void {
     const total = moves.reduce((sum, move) => sum + move.N, 0);
     this.draw(new Map(moves.map((move) => [move.action, total ? move.N / total : 0])));
   }

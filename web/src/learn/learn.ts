@@ -1,6 +1,6 @@
 // Watch runs learn: their list, their curves as they grow, their games move by move.
 
-import { button, el } from "../dom";
+import { button, el, isForPage } from "../dom";
 import type { Games, Message, Request, RunInfo } from "../protocol";
 import { percent, signed } from "../words";
 import { Charts } from "./charts";
@@ -11,6 +11,11 @@ import { StartForm } from "./start";
 
 const FEW = 3;
 
+const NONE_YET =
+  "No network has been trained here yet. Start a run below, for example Connect Four for 20 minutes: its curves grow while you look.";
+const NONE_HERE =
+  "There are no runs here yet. Train one where the server was started, with sylvan train connect4 --run runs/first: it appears here.";
+
 export class Learn {
   readonly root = el("main", { class: "learn", hidden: true });
   private chosen = new Set<string>();
@@ -18,11 +23,7 @@ export class Learn {
   private curves = new Map<string, RunPoints>();
   private isFirst = true;
   private readonly list = el("tbody");
-  private readonly empty = el(
-    "p",
-    { class: "quiet" },
-    "No runs here. Train one (sylvan train connect4) and start with sylvan web --run runs.",
-  );
+  private readonly empty = el("p", { hidden: true });
   private readonly charts = new Charts();
   private readonly games = el("div", { class: "gamelist" });
   private readonly limits = el("ul", { class: "limits quiet" });
@@ -77,7 +78,7 @@ export class Learn {
 
   hear(message: Message): void {
     if (message.type === "runs") {
-      this.start.offer(message.trainable);
+      this.start.offer(message.trainable, !message.runs.length);
       this.listed(message.runs, message.trainable.length > 0);
     }
     if (message.type === "curves") {
@@ -95,6 +96,7 @@ export class Learn {
 
   private listed(runs: RunInfo[], trains: boolean): void {
     this.empty.hidden = runs.length > 0;
+    this.empty.textContent = trains ? NONE_YET : NONE_HERE;
     if (this.isFirst && runs.length) {
       this.isFirst = false;
       const whole = runs.filter((run) => run.state !== "damaged");
@@ -172,9 +174,7 @@ export class Learn {
   }
 
   private key(event: KeyboardEvent): void {
-    const at = event.target as HTMLElement;
-    if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) this.replay.key(event.key);
+    if (!this.root.hidden && isForPage(event)) this.replay.key(event.key);
   }
 
   private draw(): void {

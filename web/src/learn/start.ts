@@ -22,6 +22,7 @@ export class StartForm {
     max: "10000",
     step: "any",
   });
+  private wasOffered = false;
   private readonly rules = el("input", { type: "checkbox", id: "run-learn-rules" });
 
   constructor(send: (request: Request) => void) {
@@ -50,8 +51,14 @@ export class StartForm {
     this.root.append(el("summary", {}, "New run"), form);
   }
 
-  offer(games: readonly string[]): void {
+  /** Take the games that may be trained; `isFirst`: there is no run yet. */
+  offer(games: readonly string[], isFirst: boolean): void {
     this.root.hidden = games.length === 0;
+    if (isFirst && !this.wasOffered) {
+      this.root.open = true;
+      this.name.value = "first";
+    }
+    this.wasOffered = true;
     if (this.game.options.length === games.length) return;
     this.game.replaceChildren(
       ...games.map((game) =>

@@ -1,7 +1,8 @@
 // Play: people at this page and at others, and players of ours, in any game.
 
 import { type BoardView, boardView } from "../boards/board";
-import { button, el } from "../dom";
+import { button, el, isForPage } from "../dom";
+import { MoveField } from "../movefield";
 import type { Message, Request, Reviewed, Table } from "../protocol";
 import { Copilot } from "./copilot";
 import { GameForm } from "./form";
@@ -19,6 +20,7 @@ export class Play {
   private readonly curtain = el("div", { class: "curtain", hidden: true });
   private readonly status = el("p", { class: "status", aria: { live: "polite" } });
   private readonly said = el("div", { class: "plies", aria: { label: "Moves so far" } });
+  private readonly typed = new MoveField((action) => this.act(action));
   private readonly advice = el("div", { class: "advice", aria: { live: "polite" } });
   private readonly asked = el("p", { class: "asked", hidden: true });
   private readonly seats = new SeatList();
@@ -49,6 +51,7 @@ export class Play {
         this.place,
         this.curtain,
         this.status,
+        this.typed.root,
       ),
       el(
         "section",
@@ -130,6 +133,7 @@ export class Play {
     this.turn.hidden = table.board.kind !== "chess";
     const mine = table.actions.length > 0;
     this.board.show({ board: table.board, actions: table.actions, playable: mine });
+    this.typed.offer(table.board, table.actions);
     this.seats.root.hidden = false;
     this.seats.show(table);
     this.status.textContent = statusOf(table, mine);
@@ -212,18 +216,19 @@ export class Play {
   }
 
   private key(event: KeyboardEvent): void {
-    const at = event.target as HTMLElement;
-    if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return;
-    if (!this.copilot.root.hidden) return;
+    if (this.root.hidden || !this.copilot.root.hidden || !isForPage(event)) return;
     const keys: Record<string, () => void> = {
       h: () => this.send({ type: "hint" }),
       z: () => this.send({ type: "take_back" }),
       r: () => this.review(),
+      m: () => this.typed.focus(),
       f: () => this.board?.flip(),
       t: () => this.switchTo(true),
     };
-    keys[event.key]?.();
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault(); // a field that gets the focus must not get the letter
+    act();
   }
 }
 

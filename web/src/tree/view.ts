@@ -2,6 +2,7 @@
 
 import { colourOf } from "../colour";
 import { el } from "../dom";
+import type { Phase } from "../slow";
 import { count, signed } from "../words";
 import { Camera, COLUMN, ROW } from "./camera";
 import type { Difference } from "./differences";
@@ -22,11 +23,20 @@ export interface TreeEvents {
   touched(): void;
 }
 
-/** What slow motion lights up: a path of node ids, and how. */
+/** What slow motion lights up: the nodes of a path, the one at which the phase is, and the phase. */
 export interface Lit {
   ids: ReadonlySet<number>;
-  phase: "selection" | "expansion" | "evaluation" | "backup";
+  at: number;
+  phase: Phase;
 }
+
+/** A sign beside the node at which a phase is. */
+const SIGNS: Record<Phase, string> = {
+  selection: "▶",
+  expansion: "+",
+  evaluation: "?",
+  backup: "◀",
+};
 
 export class TreeView {
   readonly root: HTMLElement;
@@ -157,6 +167,8 @@ export class TreeView {
       this.paint();
       this.root.dataset.frame = (performance.now() - began).toFixed(2);
       this.root.dataset.nodes = String(this.placed.byId.size);
+      const { lit } = this;
+      this.root.dataset.phase = lit ? `${lit.phase} ${lit.ids.size}` : "";
     });
   }
 
@@ -226,21 +238,17 @@ export class TreeView {
     if (node.proven) this.frame(x, y, w, h, this.colour("ink"), 1.6, [4 * z, 2 * z]);
     if (this.pv.has(node.id)) this.frame(x, y, w, h, this.colour("accent"), 2);
     if (this.found.has(node.id)) this.frame(x, y, w, h, this.colour("alert"), 2.4);
-    if (lit) this.frame(x - 3, y - 3, w + 6, h + 6, this.colour("alert"), 3);
+    if (lit) {
+      const isDashed = this.lit?.phase === "expansion";
+      this.frame(x - 3, y - 3, w + 6, h + 6, this.colour("alert"), 3, isDashed ? [6, 4] : []);
+    }
     if (node.id === this.selected) this.frame(x - 2, y - 2, w + 4, h + 4, this.colour("ink"), 2);
     const differs = this.differs.get(node.id);
     if (differs) this.frame(x - 1, y - 1, w + 2, h + 2, this.colour("alert"), 2, [2, 2]);
     if (z < TEXT_FROM) return;
-    if (differs) {
-      const sign = { more: "▲", less: "▼", only: "◆" }[differs];
-      pen.fillStyle = this.colour("surface");
-      pen.beginPath();
-      pen.arc(x - 9 * z, y + h / 2, 8.5 * z, 0, 2 * Math.PI);
-      pen.fill();
-      pen.fillStyle = this.colour("alert");
-      pen.textAlign = "center";
-      pen.fillText(sign, x - 9 * z, y + h / 2);
-    }
+    const phase = this.lit?.at === node.id ? this.lit.phase : null;
+    if (phase) this.sign(SIGNS[phase], x, y + h / 2, true);
+    else if (differs) this.sign({ more: "▲", less: "▼", only: "◆" }[differs], x, y + h / 2);
     pen.fillStyle = "#15191e";
     const value = node.value === null ? "" : signed(node.value) + (node.proven ? "!" : "");
     pen.textAlign = "left";
@@ -256,6 +264,19 @@ export class TreeView {
         y + h / 2 + (node.children.length ? 11 * z : 0),
       );
     }
+  }
+
+  /** A sign in a disc on the left edge of a node. */
+  private sign(text: string, x: number, y: number, isStrong = false): void {
+    const { pen } = this;
+    const z = this.camera.zoom;
+    pen.fillStyle = this.colour(isStrong ? "alert" : "surface");
+    pen.beginPath();
+    pen.arc(x - 9 * z, y, (isStrong ? 10 : 8.5) * z, 0, 2 * Math.PI);
+    pen.fill();
+    pen.fillStyle = this.colour(isStrong ? "surface" : "alert");
+    pen.textAlign = "center";
+    pen.fillText(text, x - 9 * z, y);
   }
 
   private colour(name: string): string {
