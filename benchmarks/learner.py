@@ -121,7 +121,7 @@ class Same:
             value=rng.dirichlet(np.ones(3), size).astype(np.float32),
             weight=np.ones(size, np.float32),
             moves_left=None,
-            places=np.zeros((size, 2), np.int64),
+            positions=np.zeros((size, 2), np.int64),
         )
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:

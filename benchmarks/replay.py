@@ -63,7 +63,7 @@ def check(
 ) -> None:
     """Check some rows against the played positions; symmetries are off."""
     for row in range(0, BATCH, 101):
-        number, ply = batch.places[row].tolist()
+        number, ply = batch.positions[row].tolist()
         state = spec.first()
         for action in records[number].actions[:ply].tolist():
             state.apply(action)

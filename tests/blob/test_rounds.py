@@ -89,10 +89,10 @@ def test_a_stream_goes_through_all_rounds() -> None:
     assert aside is not None and len(aside) + stream.positions == rounds.lessons.sum()
     rng = np.random.default_rng(1)
     seen = [stream.sample(50, rng) for _ in range(stream.positions // 50)]
-    drawn = np.concatenate([batch.places[:, 0] for batch in seen])
+    drawn = np.concatenate([batch.positions[:, 0] for batch in seen])
     counts = np.bincount(drawn, minlength=120)
     assert (counts <= rounds.lessons).all()  # no repetition within an epoch
-    assert not set(drawn) & set(aside.places[:, 0])
+    assert not set(drawn) & set(aside.positions[:, 0])
 
 
 def test_spoilt_files_are_refused(tmp_path: Path) -> None:

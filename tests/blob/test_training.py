@@ -67,7 +67,7 @@ def test_rows_have_the_seats_of_the_network(tmp_path: Path) -> None:
     batch = replay.sample(64, np.random.default_rng(0))
     assert batch.value.shape == (64, 8)
     assert np.isnan(batch.value[:, 3:]).all() and not np.isnan(batch.value[:, :3]).any()
-    for (number, ply), value in zip(batch.places, batch.value, strict=True):
+    for (number, ply), value in zip(batch.positions, batch.value, strict=True):
         record = found[number]
         row = record.searched.tolist().index(ply)
         assert np.allclose(value[:3], value_targets(record, targets, "seats")[row], atol=1e-6)

@@ -78,11 +78,11 @@ def test_s0_25_the_replay_is_uniform_or_prioritised_bounded_and_on_disk(tmp_path
     replay = Replay(tmp_path, SPEC, config)
     replay.append(random_games(30))
     assert 40 <= replay.window < 40 + 9 and replay.positions > 150  # whole games leave it
-    places = np.unique(replay.sample(5000, np.random.default_rng(1)).places, axis=0)
-    replay.update_priorities(places, np.r_[100.0, np.ones(len(places) - 1)])
+    positions = np.unique(replay.sample(5000, np.random.default_rng(1)).positions, axis=0)
+    replay.update_priorities(positions, np.r_[100.0, np.ones(len(positions) - 1)])
     batch = replay.sample(3000, np.random.default_rng(2))
-    first = (batch.places == places[0]).all(axis=1)
-    assert first.mean() == pytest.approx(100 / (99 + len(places)), abs=0.04)
+    first = (batch.positions == positions[0]).all(axis=1)
+    assert first.mean() == pytest.approx(100 / (99 + len(positions)), abs=0.04)
     assert batch.weight[first].max() == pytest.approx(0.01 * batch.weight[~first].max(), rel=1e-3)
     replay.mark()
     again = [record.actions.tolist() for record in Replay.read(tmp_path)]

@@ -335,9 +335,9 @@ class Prioritised(MadeUp):
         assert len(self.updates) == self.drawn
         return super().sample(count, rng)
 
-    def update_priorities(self, places, priorities):
-        assert places.shape == (16, 2) and priorities.shape == (16,)
-        assert (priorities > 0).all() and (places[:, 0] == self.drawn).all()
+    def update_priorities(self, positions, priorities):
+        assert positions.shape == (16, 2) and priorities.shape == (16,)
+        assert (priorities > 0).all() and (positions[:, 0] == self.drawn).all()
         self.updates.append(priorities)
 
 

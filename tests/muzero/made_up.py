@@ -90,7 +90,7 @@ class CounterReplay:
             known=np.ones_like(alive),
             following=observations[:, 1:] if self.following else None,
             weight=rng.uniform(0.5, 1.0, count).astype(np.float32),
-            places=np.arange(count),
+            positions=np.arange(count),
         )
 
 

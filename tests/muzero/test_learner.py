@@ -173,8 +173,8 @@ class Prioritised(CounterReplay):
         super().__init__(game)
         self.heard = []
 
-    def update_priorities(self, places, errors):
-        self.heard.append((places, errors))
+    def update_priorities(self, positions, errors):
+        self.heard.append((positions, errors))
 
 
 def test_priorities_are_the_value_errors_of_first_states():
@@ -182,8 +182,8 @@ def test_priorities_are_the_value_errors_of_first_states():
     batch = replay.sample(16, generator(5))
     said = learner.network.initial_inference(torch.from_numpy(batch.observations)).value
     learner.train(replay, 1, 0.5, generator(5))
-    ((places, errors),) = replay.heard
-    assert np.array_equal(places, batch.places)
+    ((positions, errors),) = replay.heard
+    assert np.array_equal(positions, batch.positions)
     expected = np.abs(said.detach().numpy() - batch.value[:, 0, 0])
     assert np.allclose(errors, np.maximum(expected, 1e-6), atol=1e-5)
 

@@ -96,7 +96,7 @@ def test_new_targets_equal_a_search_of_each_position(name, params, seats, mix, t
     rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
     search = SEARCH.replace(noise=False)
     again = [reanalysed(record, spec, model, search) for record in records]
-    for b, place in enumerate(batch.places):
+    for b, place in enumerate(batch.positions):
         number, first = rows[place]
         record, oracle = again[number], FreshOracle(again[number], targets)
         for k in range(4):
@@ -130,7 +130,7 @@ def test_fresh_values_bootstrap_from_the_model(name, params, seats, mix, td_step
     rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
     plain = targets.replace(value_mix=0.0)
     said = [FreshOracle(valued(record, spec, model), plain) for record in records]
-    for b, place in enumerate(batch.places):
+    for b, place in enumerate(batch.positions):
         number, first = rows[place]
         for k in np.flatnonzero(batch.known[b]):
             state, record = first + k, records[number]
@@ -182,7 +182,7 @@ def test_a_share_of_the_batch_is_new_and_the_rest_unchanged(tmp_path):
     replay.reanalyse = Reanalyse(Hashed(7, 2), config, SEARCH)
     after = replay.sample(20, generator(1))
     again = replay.sample(20, generator(1))
-    assert np.array_equal(before.places, after.places)
+    assert np.array_equal(before.positions, after.positions)
     for name in ("policy", "value"):
         changed = (getattr(before, name) != getattr(after, name)).reshape(20, -1).any(axis=1)
         assert changed[:5].any() and not changed[5:].any()

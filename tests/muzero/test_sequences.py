@@ -133,7 +133,7 @@ def test_segments_match_their_definition(data):
         replay.append(records, together=data.draw(st.integers(1, 3)))
         batch = replay.sample(24, rng)
     rows = [(n, ply) for n, record in enumerate(records) for ply in record.searched]
-    for b, place in enumerate(batch.places):
+    for b, place in enumerate(batch.positions):
         number, first = rows[place]
         compare(batch, b, first, records[number], targets, number)
 
@@ -169,7 +169,7 @@ def test_game_history_agrees_before_the_end(tmp_path):
     replay = SequenceReplay(tmp_path, ring(2), targets=targets, unroll=4)
     replay.append(records)
     batch = replay.sample(50, generator())
-    for b, place in enumerate(batch.places):
+    for b, place in enumerate(batch.positions):
         number, first = divmod(int(place), 8)
         history = GameHistory(records[number], ACTIONS, discount=0.9)
         for k in np.flatnonzero(batch.alive[b]):
@@ -203,7 +203,7 @@ def test_two_seats_worked_out_by_hand(tmp_path):
     replay = SequenceReplay(tmp_path, spec, config, unroll=3, following=True)
     replay.append([record])
     batch = replay.sample(40, generator())
-    b = int(np.flatnonzero(batch.places == 3)[0])  # the second seat is to move, and has lost
+    b = int(np.flatnonzero(batch.positions == 3)[0])  # the second seat is to move, and has lost
     assert batch.value[b].tolist() == [[-1, 1], [1, -1], [0, 0], [0, 0]]
     assert batch.reward[b].tolist() == [[0, 0], [0, 0], [1, -1], [0, 0]]
     assert batch.alive[b].tolist() == [True, True, False, False]
@@ -228,7 +228,7 @@ def test_a_symmetry_applies_to_a_whole_segment(name, tmp_path):
     replay.append(records)
     plain = SequenceReplay(tmp_path, spec, ReplayConfig(symmetries=False), unroll=4, following=True)
     batch, same = replay.sample(200, generator(5)), plain.sample(200, generator(5))
-    assert np.array_equal(batch.places, same.places)
+    assert np.array_equal(batch.positions, same.positions)
     maps = [(lambda seen: seen, np.arange(spec.first().num_actions)), *spec.first().symmetries()]
     turned = 0
     for b in range(len(batch)):
@@ -279,7 +279,7 @@ def test_lead_in_segments_replay_the_opening(name, openings, unroll, seed):
         batch = replay.sample(40, rng)
     firsts = np.cumsum([0, *(len(record.searched) for record in records)])
     for b in range(10, 40):
-        number = int(np.flatnonzero(firsts == batch.places[b])[0])
+        number = int(np.flatnonzero(firsts == batch.positions[b])[0])
         record, opening = records[number], openings[number]
         states = shown_in(spec, record)
         begin = next(
@@ -340,7 +340,7 @@ def test_chess_in_few_numbers(tmp_path):
     replay.append(records)
     batch = replay.sample(20, generator())
     assert batch.policy.nbytes + batch.policy_actions.nbytes < 20 * 4 * 4672
-    for b, place in enumerate(batch.places):
+    for b, place in enumerate(batch.positions):
         number, first = divmod(int(place), 12)
         for k in range(min(4, 12 - first)):
             record = records[number]
@@ -371,7 +371,7 @@ def test_batches_are_the_same_after_a_restart(tmp_path):
     for n in range(12):
         replay.append([made_up(generator(n), 2, 6, n % 3, "end" if n % 2 else "limit", n)])
     batch = replay.sample(16, generator(1))
-    replay.update_priorities(batch.places, np.linspace(0.1, 5, 16))
+    replay.update_priorities(batch.positions, np.linspace(0.1, 5, 16))
     mark = replay.mark()
     expected = replay.sample(64, generator(2))
     replay.append([made_up(generator(99), 2, 5, 0, "end", 99)])
@@ -387,10 +387,10 @@ def test_priorities_determine_the_draws(tmp_path):
     config = ReplayConfig(prioritised=True, alpha=1.0, beta=1.0)
     replay = SequenceReplay(tmp_path, ring(1), config, unroll=2)
     replay.append([made_up(generator(n), 1, 10, 0, "end", n) for n in range(2)])
-    places = np.arange(20)
-    replay.update_priorities(places, np.where(places == 7, 19.0, 1.0))
+    positions = np.arange(20)
+    replay.update_priorities(positions, np.where(positions == 7, 19.0, 1.0))
     batch = replay.sample(4000, generator())
-    chosen = batch.places == 7
+    chosen = batch.positions == 7
     assert 0.46 < chosen.mean() < 0.54  # 19 of 38
     np.testing.assert_allclose(batch.weight[~chosen], 1.0)
     np.testing.assert_allclose(batch.weight[chosen], 1 / 19, rtol=1e-5)

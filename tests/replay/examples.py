@@ -18,7 +18,7 @@ class MadeUpBatch:
     value: np.ndarray
     weight: np.ndarray
     moves_left: np.ndarray | None = None
-    places: np.ndarray | None = None
+    positions: np.ndarray | None = None
     auxiliary: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ class MadeUp:
             moves_left=rng.integers(1, 30, (count, 1)).astype(np.float32)
             if header.moves_left
             else None,
-            places=np.stack([np.full(count, self.drawn), np.arange(count)], axis=1),
+            positions=np.stack([np.full(count, self.drawn), np.arange(count)], axis=1),
             auxiliary={
                 name: np.repeat(good[:, None], width, axis=1).astype(np.float32)
                 for name, width in self.auxiliary.items()

@@ -38,7 +38,7 @@ def position(spec, record, ply, encoding=None):
 
 def assert_batch_is_right(spec, replay, records, encoding=None, count=200):
     batch = replay.sample(count, np.random.default_rng(2))
-    for row, (number, ply) in enumerate(batch.places.tolist()):
+    for row, (number, ply) in enumerate(batch.positions.tolist()):
         record = records[number]
         state = position(spec, record, ply, encoding)
         assert np.array_equal(batch.observations[row], state.observation())
@@ -136,7 +136,7 @@ def test_values_are_for_the_seat_to_move(tmp_path):
     for kind in ("wdl", "scalar", "seats"):
         replay, records = stored(spec, tmp_path / kind, targets=mix, value=kind)
         batch = replay.sample(50, np.random.default_rng(3))
-        for row, (number, ply) in enumerate(batch.places.tolist()):
+        for row, (number, ply) in enumerate(batch.positions.tolist()):
             record = records[number]
             seat = record.seats[ply : ply + 1]
             z, q = outcomes(record)[ply : ply + 1], record.values[ply : ply + 1]
@@ -154,7 +154,7 @@ def test_symmetric_rows_match_permuted_games(name, tmp_path):
     symmetries = spec.first().symmetries()
     batch = replay.sample(400, np.random.default_rng(4))
     seen = np.zeros(len(symmetries), int)
-    for row, (number, ply) in enumerate(batch.places.tolist()):
+    for row, (number, ply) in enumerate(batch.positions.tolist()):
         record = records[number]
         fits = []
         for permutation in (np.asarray(p) for _, p in symmetries):
@@ -223,7 +223,7 @@ def test_a_python_games_map_is_called_row_by_row_and_the_identity_is_added(tmp_p
     replay, records = stored(spec, tmp_path / "replay", 10, ReplayConfig())
     batch = replay.sample(300, np.random.default_rng(5))
     turned = 0
-    for row, (number, ply) in enumerate(batch.places.tolist()):
+    for row, (number, ply) in enumerate(batch.positions.tolist()):
         observations = records[number].observations
         assert observations is not None
         seen, found = observations[ply], batch.observations[row]

@@ -30,7 +30,7 @@ def generator(seed=0):
 
 
 def same(one, two):
-    names = ("observations", "policy", "legal", "policy_weight", "value", "weight", "places")
+    names = ("observations", "policy", "legal", "policy_weight", "value", "weight", "positions")
     return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
 
 
@@ -45,8 +45,10 @@ def drawn_counts(replay, draws=100):
     """How often each (record, ply) of the window is drawn in `draws` batches of 1000."""
     rng, counts = generator(), {}
     for _ in range(draws):
-        places, number = np.unique(replay.sample(1000, rng).places, axis=0, return_counts=True)
-        for key, times in zip(map(tuple, places.tolist()), number.tolist(), strict=True):
+        positions, number = np.unique(
+            replay.sample(1000, rng).positions, axis=0, return_counts=True
+        )
+        for key, times in zip(map(tuple, positions.tolist()), number.tolist(), strict=True):
             counts[key] = counts.get(key, 0) + times
     return counts
 
@@ -83,7 +85,7 @@ def test_surprising_positions_are_drawn_more_often(tmp_path):
 def test_prioritised_draws_and_their_weights(alpha, beta, tmp_path):
     replay = Replay(tmp_path, SPEC, ReplayConfig(prioritised=True, alpha=alpha, beta=beta))
     replay.append(games(20))
-    every = np.unique(replay.sample(20_000, generator(1)).places, axis=0)
+    every = np.unique(replay.sample(20_000, generator(1)).positions, axis=0)
     assert len(every) == replay.window
     priorities = np.random.default_rng(2).exponential(size=len(every)) + 0.01
     replay.update_priorities(every, priorities)
@@ -92,7 +94,7 @@ def test_prioritised_draws_and_their_weights(alpha, beta, tmp_path):
     found = np.array([counts.get(key, 0) for key in map(tuple, every.tolist())])
     assert abs(chi_square(found, 100_000 * chances)) < 4
     batch = replay.sample(500, generator(3))
-    rows = [int(np.flatnonzero((every == key).all(axis=1))[0]) for key in batch.places]
+    rows = [int(np.flatnonzero((every == key).all(axis=1))[0]) for key in batch.positions]
     expected = (1 / (len(every) * chances[rows])) ** beta
     np.testing.assert_allclose(batch.weight, expected / expected.max(), rtol=1e-4)
     assert batch.weight.max() == 1
@@ -101,11 +103,11 @@ def test_prioritised_draws_and_their_weights(alpha, beta, tmp_path):
 def test_new_positions_have_the_highest_priority(tmp_path):
     replay = Replay(tmp_path, SPEC, ReplayConfig(prioritised=True, alpha=1.0))
     replay.append(games(2))
-    places = replay.sample(500, generator()).places
-    replay.update_priorities(places, np.full(len(places), 0.001))
-    replay.update_priorities(places[:1], np.array([5.0]))
+    positions = replay.sample(500, generator()).positions
+    replay.update_priorities(positions, np.full(len(positions), 0.001))
+    replay.update_priorities(positions[:1], np.array([5.0]))
     replay.append(games(1, seed=1))
-    drawn = replay.sample(1000, generator()).places
+    drawn = replay.sample(1000, generator()).positions
     new = (drawn[:, 0] == 2).mean()
     plies = (np.unique(drawn[drawn[:, 0] == 2], axis=0)).shape[0]
     assert new == pytest.approx(plies / (plies + 1), abs=0.03)
@@ -114,10 +116,10 @@ def test_new_positions_have_the_highest_priority(tmp_path):
 def test_priorities_must_be_positive_and_one_per_position(tmp_path):
     replay = Replay(tmp_path, SPEC, ReplayConfig(prioritised=True))
     replay.append(games(2))
-    places = replay.sample(3, generator()).places
+    positions = replay.sample(3, generator()).positions
     for wrong in ([1.0, 2.0], [1.0, 0.0, 1.0], [1.0, np.nan, 1.0]):
         with pytest.raises(ReplayError, match="3 positive numbers"):
-            replay.update_priorities(places, np.array(wrong))
+            replay.update_priorities(positions, np.array(wrong))
     gone = np.array([[10**6, 3]])
     replay.update_priorities(gone, np.array([9.0]))  # left the window: ignored
 
@@ -163,7 +165,7 @@ def test_only_positions_of_the_window_are_drawn_and_in_memory(tmp_path):
     lengths = np.cumsum([len(record) for record in replay])
     first = lengths[-1] - replay.window  # every ply was searched
     oldest = int(np.searchsorted(lengths, first, side="right"))
-    assert batch.places[:, 0].min() == oldest and batch.places[:, 0].max() == 399
+    assert batch.positions[:, 0].min() == oldest and batch.positions[:, 0].max() == 399
     assert replay.nbytes < 400_000
     assert len(list(replay.folder.glob("*.shard"))) > 5
 
@@ -205,7 +207,7 @@ def test_a_restored_mark_resumes_bit_for_bit(config, tmp_path):
             replay.append(games(8, step))
             for update in range(3):
                 batch = replay.sample(64, generator(100 * step + update))
-                replay.update_priorities(batch.places, 0.1 + batch.value[:, 0])
+                replay.update_priorities(batch.positions, 0.1 + batch.value[:, 0])
                 batches.append(batch)
         return batches
 
@@ -286,7 +288,7 @@ def test_records_without_searches_are_stored_but_not_drawn(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL)
     replay.append([idle, *games(3), idle, idle])
     assert replay.records == 6 and replay.positions == sum(len(r) for r in games(3))
-    assert set(replay.sample(200, generator()).places[:, 0].tolist()) == {1, 2, 3}
+    assert set(replay.sample(200, generator()).positions[:, 0].tolist()) == {1, 2, 3}
 
 
 def test_threads_append_and_draw_concurrently(tmp_path):
@@ -303,7 +305,7 @@ def test_threads_append_and_draw_concurrently(tmp_path):
                     batch = replay.sample(64, generator(number * 100 + step))
                     assert np.allclose(batch.policy.sum(axis=1), 1, atol=1e-4)
                     assert (batch.policy[~batch.legal] == 0).all()
-                    replay.update_priorities(batch.places, np.ones(64))
+                    replay.update_priorities(batch.positions, np.ones(64))
         except BaseException as fault:
             faults.append(fault)
 
@@ -334,10 +336,10 @@ def test_rows_are_found_by_record_and_ply(tmp_path):
         replay.append([random_record(SPEC, rng, opening=number % 12) for _ in range(3)])
     rows = replay._loaded()
     every = np.arange(rows.begin, rows.end)
-    places = rows.pick(every).places
+    positions = rows.pick(every).positions
     mixed = rng.permutation(len(every))
-    assert np.array_equal(rows.rows_of(places[mixed]), every[mixed])
-    strange = np.array([[10**6, 0], [0, 0], [-1, 3], [int(places[-1, 0]), 99], [179, 9]])
+    assert np.array_equal(rows.rows_of(positions[mixed]), every[mixed])
+    strange = np.array([[10**6, 0], [0, 0], [-1, 3], [int(positions[-1, 0]), 99], [179, 9]])
     assert (rows.rows_of(strange) == -1).all()
 
 
@@ -359,8 +361,8 @@ def test_observations_are_int8_until_a_number_does_not_fit(tmp_path):
         replay.append(changed)
         records = [*small, *changed]
         batch = replay.sample(300, generator())
-        newest = batch.places[:, 0] >= replay.records - 10
-        for row in np.flatnonzero(newest | (batch.places[:, 0] < 10)):
-            number, ply = batch.places[row]
+        newest = batch.positions[:, 0] >= replay.records - 10
+        for row in np.flatnonzero(newest | (batch.positions[:, 0] < 10)):
+            number, ply = batch.positions[row]
             source = records[number] if number < 10 else changed[number - (replay.records - 10)]
             np.testing.assert_array_equal(batch.observations[row], source.observations[ply])

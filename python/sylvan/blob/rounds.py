@@ -299,5 +299,5 @@ def _joined(parts: Sequence[Batch]) -> Batch:
         all_("value"),
         all_("weight"),
         None,
-        all_("places"),
+        all_("positions"),
     )

@@ -151,7 +151,7 @@ def analyze(
         raise ConfigError(f"--out {out} is for games: give a PGN, or --tree for the tree.")
     if chess960 and game != "chess":
         raise ConfigError(f"--chess960 is for chess, not {game}: omit it.")
-    state = _seen(read_position(game, words, chess960=chess960))
+    state = _view_of_mover(read_position(game, words, chess960=chess960))
     if tree is not None:
         _check_tree(tree)
     elif tree_depth is not None or tree_width is not None:
@@ -238,7 +238,7 @@ def _tree_bounds(depth: int | None, width: int | None) -> dict[str, int | None]:
     return {"depth": depth, "width": width, "visits": 1, "nodes": TREE_NODES}
 
 
-def _seen(state: Game) -> Game:
+def _view_of_mover(state: Game) -> Game:
     """Return what the seat to move sees of a position.
 
     :raises ConfigError: no seat is to move.

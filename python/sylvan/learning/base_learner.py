@@ -222,7 +222,7 @@ class BaseLearner(ABC, Generic[BatchT, TargetsT]):
         if self._average is not None:
             self._average.update(self.network)
         if update is not None:
-            update(sent.batch.places, errors.cpu().numpy())
+            update(sent.batch.positions, errors.cpu().numpy())
         metrics = {name: part.detach() for name, part in parts.items()}
         metrics |= {"total": total.detach(), "gradient_norm": norm.detach()}
         return metrics | {"target_entropy": self._entropy(sent.targets)}

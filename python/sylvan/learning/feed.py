@@ -42,8 +42,8 @@ class AnyBatch(Protocol):
         """`[B, ...]` in the game's own format; packed planes stay packed."""
 
     @property
-    def places(self) -> NDArray[np.int64]:
-        """The place of each example in the replay, for `update_priorities`."""
+    def positions(self) -> NDArray[np.int64]:
+        """The index of each example in the replay, for `update_priorities`."""
 
 
 class TrainingBatch(AnyBatch, Protocol):
@@ -108,9 +108,9 @@ class PrioritisedExamples(Protocol):
         """The settings."""
 
     def update_priorities(
-        self, places: NDArray[np.int64], priorities: NDArray[np.float32], /
+        self, positions: NDArray[np.int64], priorities: NDArray[np.float32], /
     ) -> None:
-        """Set the priorities of the examples at these places."""
+        """Set the priorities of the examples at these positions."""
 
 
 def batches(

@@ -16,7 +16,7 @@ __all__ = ["save_batch"]
 
 NAMES = (
     *("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left"),
-    *("actions", "reward", "alive", "known", "following", "places", "policy_actions"),
+    *("actions", "reward", "alive", "known", "following", "positions", "policy_actions"),
 )
 """Arrays of batches of positions and of sequences; missing ones are not saved."""
 

@@ -66,7 +66,7 @@ class GameGroup:
         self._fast = latent_search(model, first, fast)
         self._resignation = Resignation(config, first, count)
         self._game = np.full(count, EMPTY, np.int64)
-        """The place in the lease of the game in each slot."""
+        """The index in the lease of the game in each slot."""
         self._seed = np.zeros(count, np.uint64)
         self._ply, self._begun = np.zeros(count, np.int64), np.zeros(count, np.int64)
         """Plies of the episode so far, and when this part of it began."""

@@ -54,7 +54,7 @@ class PlyLog:
         self._which: list[NDArray[np.int64]] = []
         self._plies: dict[str, list[NDArray[Any]]] = {name: [] for name in PLIES}
         self._edges: dict[str, list[NDArray[Any]]] = {"policy_actions": [], "policy": []}
-        self._seen: list[NDArray[Any]] = []
+        self._observation_parts: list[NDArray[Any]] = []
 
     def add_opening(
         self, game: int, actions: list[int], seats: list[int], rewards: NDArray[np.float32]
@@ -74,7 +74,9 @@ class PlyLog:
             rewards=rewards,
         )
         if self.observed:
-            self._seen.append(np.zeros((plies, 0)))  # widened when the observations are known
+            self._observation_parts.append(
+                np.zeros((plies, 0))
+            )  # widened when the observations are known
 
     def add(
         self,
@@ -107,7 +109,7 @@ class PlyLog:
         self._edges["policy_actions"].append(found.actions[edges])
         self._edges["policy"].append(found.policy[edges])
         if self.observed:
-            self._seen.append(observations[kept])
+            self._observation_parts.append(observations[kept])
 
     def _add(self, games: NDArray[np.int64], **plies: NDArray[Any]) -> None:
         self._which.append(games)
@@ -137,12 +139,14 @@ class PlyLog:
 
     def _observations(self) -> NDArray[Any]:
         """The observations of all plies; zeros in openings."""
-        known = [each for each in self._seen if each.ndim != 2 or each.shape[1]]
+        known = [each for each in self._observation_parts if each.ndim != 2 or each.shape[1]]
         if not known:
-            return np.zeros((sum(map(len, self._seen)), 0))
+            return np.zeros((sum(map(len, self._observation_parts)), 0))
         like = known[0]
-        unseen = [np.zeros((len(each), *like.shape[1:]), like.dtype) for each in self._seen]
-        seen = zip(self._seen, unseen, strict=True)
+        unseen = [
+            np.zeros((len(each), *like.shape[1:]), like.dtype) for each in self._observation_parts
+        ]
+        seen = zip(self._observation_parts, unseen, strict=True)
         return np.concatenate([each if each.shape == zero.shape else zero for each, zero in seen])
 
 

@@ -61,14 +61,14 @@ class SequenceBatch:
     """`[B, K, ...]` observations of states 1 to K, zeros past the end; None unless requested."""
     weight: Floats
     """`[B]` importance weight, at most 1, that corrects prioritised sampling."""
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     """`[B]` rows of the window, to update their priorities."""
     policy_actions: NDArray[np.int64] | None = None
     """`[B, K + 1, W]` the actions of sparse policies, whose probabilities are `policy`
     `[B, K + 1, W]`; padded with zeros. None for dense policies."""
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     def part(self, begin: int, end: int) -> SequenceBatch:
         """Some of its rows."""
@@ -194,7 +194,7 @@ class SequenceReplay(Replay):
             known=found.known,
             following=seen[:, 1:] if self.following else None,
             weight=weight,
-            places=found.rows[:, 0] + found.lead,
+            positions=found.rows[:, 0] + found.lead,
         )
         return self._turned(batch, rng)
 

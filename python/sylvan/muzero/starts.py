@@ -36,7 +36,7 @@ class Order:
     """A game to begin."""
 
     game: int
-    """Its place in the lease."""
+    """Its index in the lease."""
     episode: int
     """The game that began the episode."""
     seed: int

@@ -211,7 +211,7 @@ class Forest(Trees):
         if self.config.transpositions:
             raise ConfigError("A search with transpositions=True cannot go on from a result.")
         try:
-            self._native.restore(self._number(tree), saved.places())
+            self._native.restore(self._number(tree), saved.all_nodes())
         finally:
             self._roots_changed()
 

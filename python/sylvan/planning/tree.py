@@ -115,7 +115,7 @@ class TreeView:
         """Whether a visited node can be read; a copy has only some."""
         return not self.is_copy or path in self._nodes
 
-    def places(self) -> list[tuple[int | None, int, NodeStats]]:
+    def all_nodes(self) -> list[tuple[int | None, int, NodeStats]]:
         """All nodes, parents first: the number of the parent (None at the root), the action that
         leads here, the statistics.
 

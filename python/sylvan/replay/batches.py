@@ -41,13 +41,13 @@ class Batch:
     """`[B]` importance weight of the row, at most 1; 1 without prioritised sampling."""
     moves_left: NDArray[np.float32] | None
     """`[B, 1]` plies to the end of the game; -1 if it was not played to its end."""
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     """`[B, 2]` record and ply of each row, for `update_priorities`."""
     auxiliary: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     """Auxiliary targets: name to `[B, ...]`."""
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     def part(self, begin: int, end: int) -> Batch:
         """The rows from `begin` to `end`."""
@@ -104,7 +104,7 @@ class BatchMaker:
             picked.value,
             weight,
             picked.moves_left[:, None],
-            picked.places,
+            picked.positions,
             auxiliary,
         )
 

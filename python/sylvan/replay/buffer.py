@@ -80,7 +80,7 @@ class Replay:
         self._maker = BatchMaker(
             spec, encoding, symmetries=self.config.symmetries, threads=self.config.threads
         )
-        self._kind = value or NetworkHeader.for_game(_seen(spec)).value
+        self._kind = value or NetworkHeader.for_game(_first_decision(spec)).value
         self._lock = threading.RLock()
         self._records = self._positions = 0
         self._marked = 0  # first row of the window at the last `mark`
@@ -370,21 +370,21 @@ class Replay:
         return weights
 
     def update_priorities(
-        self, places: NDArray[np.int64], priorities: NDArray[np.floating[Any]]
+        self, positions: NDArray[np.int64], priorities: NDArray[np.floating[Any]]
     ) -> None:
         """Set the priorities of some positions, usually their losses.
 
-        :param places: `Batch.places`, record and ply; positions that left the window are ignored.
+        :param positions: `Batch.positions`, record and ply; those that left the window are ignored.
         :param priorities: `[B]` positive.
         """
         given = np.asarray(priorities, np.float32)
-        if given.shape != places.shape[:1] or not (np.isfinite(given) & (given > 0)).all():
+        if given.shape != positions.shape[:1] or not (np.isfinite(given) & (given > 0)).all():
             raise ReplayError(
-                f"Priorities must be {len(places)} positive numbers, one for each position."
+                f"Priorities must be {len(positions)} positive numbers, one for each position."
             )
         with self._lock:
             rows = self._loaded()
-            found = rows.rows_of(places)
+            found = rows.rows_of(positions)
             known = found >= self._begin(rows)
             found, given = found[known], given[known]
             if not len(found):
@@ -399,7 +399,7 @@ def _name(number: int) -> str:
     return f"{number:06}.shard"
 
 
-def _seen(spec: GameSpec) -> Game:
+def _first_decision(spec: GameSpec) -> Game:
     """The first state in which a seat moves; chance takes its first outcome."""
     state = spec.first()
     while state.is_chance():

@@ -28,7 +28,7 @@ __all__ = ["Picked", "Window"]
 class Picked:
     """n rows of the window."""
 
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     """`[n, 2]` record and ply."""
     seats: NDArray[np.int8]
     starts: list[str]
@@ -230,9 +230,9 @@ class Window:
         others = [*self._by_record(), *flat]
         return [c for c in self._columns() if all(c is not other for other in others)]
 
-    def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of pairs (record, ply), `[n, 2]`; -1 if no longer in the window."""
-        records, plies = places[:, 0], places[:, 1]
+        records, plies = positions[:, 0], positions[:, 1]
         known = (records >= self._first_row.begin) & (records < self._first_row.end)
         records = np.where(known, records, self._first_row.begin)
         low = np.maximum(self._first_row[records], self.begin)
@@ -256,7 +256,7 @@ class Window:
         target_begin = self._first_target[rows] - self._target.begin
         auxiliary = self._auxiliary or {}
         return Picked(
-            places=np.stack([records, plies.astype(np.int64)], axis=1),
+            positions=np.stack([records, plies.astype(np.int64)], axis=1),
             seats=self._seat[rows],
             starts=starts,
             origin=origin,
@@ -270,11 +270,11 @@ class Window:
             policy_weight=self._policy_weight[rows],
             value=self._value[rows],
             moves_left=self._moves_left[rows],
-            observations=self._seen(rows),
+            observations=self._observations_of(rows),
             auxiliary={name: column[rows] for name, column in auxiliary.items()},
         )
 
-    def _seen(self, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    def _observations_of(self, rows: NDArray[np.int64]) -> NDArray[Any] | None:
         if self._observations is None:
             return None
         dtype = np.dtype(self._layout.observation_dtype).newbyteorder("=")

@@ -262,7 +262,7 @@ def _need_whole(document: Document) -> None:
         is_root = node.parent is None and node.action is None
         is_child = node.parent is not None and node.parent < number and node.action is not None
         if not (is_root if number == 0 else is_child):
-            raise ValueError(f"node {number} has no place in the tree")
+            raise ValueError(f"node {number} is not in the tree")
         if len(node.W) != len(document.tree[0].W) or node.seat >= len(node.W):
             raise ValueError(f"node {number} has another number of seats")
 
