@@ -87,8 +87,8 @@ def host(
     search = SearchConfig(simulations=SIMULATIONS, noise=True)
     # Random openings of many lengths, so that games end at all times, as in a long run.
     settings: dict[str, Any] = {"opening_share": 1.0, "opening_plies": 20, "max_plies": 60}
-    config = SelfPlayConfig(games=games, **settings)
-    actors = Actors(GameSpec(game), config, 1, None, search, actors=threads, rows=rows, batches=3)
+    config = SelfPlayConfig(games=games, batches=3, **settings)
+    actors = Actors(GameSpec(game), config, 1, None, search, actors=threads, rows=rows)
     found = checksum(actors.play(evaluator, 0, 64))
     expected = CHECKSUMS[game, type(evaluator).__name__]
     if found != expected:

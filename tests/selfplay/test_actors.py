@@ -37,7 +37,8 @@ ENDINGS = {"tictactoe": {"end"}, "connect4": {"end", "resign"}, "chess": {"limit
 GAMES = 9
 
 
-def actors(spec, config=CONFIG, search=SEARCH, seed=5, encoding=None, **ways):
+def actors(spec, config=CONFIG, search=SEARCH, seed=5, encoding=None, batches=2, **ways):
+    config = config.replace(batches=batches)
     return Actors(GameSpec(spec), config, seed, encoding, search, **ways)
 
 

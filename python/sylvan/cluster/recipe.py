@@ -182,7 +182,7 @@ def recipe_of(
         device,
         one_actor,
         _plain(network) if runtime == "torch" else {},
-        batch_rows(selfplay.games) if device == "cuda" else 0,
+        batch_rows(selfplay) if device == "cuda" else 0,
         evaluation_profile(runtime, device_name(device)),
     )
 

@@ -80,7 +80,7 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
                 threads=threads,
                 cache_bytes=config.run.cache_megabytes * 2**20 // leased,
                 eight_bits=spec.first() if config.run.eight_bits else None,
-                batch=batch_rows(config.selfplay.games),
+                batch=batch_rows(config.selfplay),
                 compiled=config.learner.compile is not False,
                 model=model,
             )

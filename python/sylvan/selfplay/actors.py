@@ -54,16 +54,13 @@ POLL = 0.0001
 """Seconds to wait for a batch before the evaluations under way are looked at again: a device does
 not ring."""
 
-BATCHES = 2
-"""Batches that may be under way."""
-
 Room = Callable[[tuple[int, ...], np.dtype[Any]], NDArray[Any]]
 Watch = Callable[[int, int, int], object]
 
 
-def batch_rows(games: int) -> int:
-    """Rows of a batch, such that `games` games fill one batch while the others are under way."""
-    return max(1, games // (BATCHES + 1))
+def batch_rows(config: SelfPlayConfig) -> int:
+    """Rows of a batch, such that the games fill one batch while the others are under way."""
+    return max(1, config.games // (config.batches + 1))
 
 
 class Actors:
@@ -85,7 +82,6 @@ class Actors:
         *,
         actors: int | None = None,
         rows: int | None = None,
-        batches: int = BATCHES,
         room: Room = np.zeros,
         bell: _native.Bell | None = None,
     ) -> None:
@@ -93,8 +89,7 @@ class Actors:
 
         :param search: settings of every search; default: 64 simulations with noise.
         :param actors: threads that play; default: `search.threads`.
-        :param rows: leaves of a batch; default: such that all games fill `batches + 1` batches.
-        :param batches: batches that may be under way.
+        :param rows: leaves of a batch; default: `batch_rows(config)`.
         :param room: allocates arrays for the batches from shape and dtype, for example page-locked.
         :param bell: rings when a batch is full; shared by actors that are attended together.
         :raises ConfigError: a setting does not suit the game.
@@ -111,8 +106,8 @@ class Actors:
             )
         self.first = spec.first() if encoding is None else spec.first().encoded(encoding)
         check_resignation(config, self.first)
-        self.config, self.batches = config, batches
-        self.rows = rows or max(1, config.games // (batches + 1))
+        self.config = config
+        self.rows = rows or batch_rows(config)
         self.bell = bell or _native.Bell()
         with as_game_errors(spec):
             searched = _searched(self.first)
@@ -126,7 +121,7 @@ class Actors:
                 seed=seed,
                 actors=min(actors or self.search.threads, config.games),
                 rows=self.rows,
-                batches=batches,
+                batches=config.batches,
                 room=room,
                 bell=self.bell,
             )
@@ -191,7 +186,7 @@ class Actors:
 
     def submit(self) -> bool:
         """Give a full batch to the evaluator; False if there is none."""
-        if len(self._under_way) >= self.batches:
+        if len(self._under_way) >= self.config.batches:
             return False
         taken = self._native.take()
         if taken is None:
@@ -245,13 +240,18 @@ class Actors:
         """Games over, positions and simulations of the lease so far."""
         return self._native.progress()[1:]
 
+    @property
+    def evaluated_so_far(self) -> tuple[int, int]:
+        """Batches evaluated in the lease so far, and rows in them."""
+        return self._native.evaluated()
+
     def finish(self) -> GameColumns:
         """The games of a lease that is over; afterwards another one can begin.
 
         :raises EvaluationError: the evaluator gave a bad answer.
         """
         columns, self.dropped = self._native.finish()
-        self.evaluated = self._native.evaluated()
+        self.evaluated = self.evaluated_so_far
         lookups, hits = _cache(self._evaluator)
         self.cache = lookups - self._cached[0], hits - self._cached[1]
         return GameColumns(columns, self.first)

@@ -21,7 +21,14 @@ class SelfPlayConfig(Section):
         512,
         ge=1,
         description="parallel games; each adds a leaf to a batch of the network, and a third of "
-        "them fill one",
+        "them fill one (with `batches` 2)",
+    )
+    batches: int = Field(
+        2,
+        ge=1,
+        le=4,
+        description="with the rules: batches that are evaluated at once, while the games fill one "
+        "more; more batches are smaller, and keep a GPU busy if the games are slow now and then",
     )
     positions: int = Field(
         8192,
