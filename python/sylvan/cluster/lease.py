@@ -83,6 +83,8 @@ class Done:
     simulations: int = 0
     figures: dict[str, float] = field(default_factory=dict)
     """Sums for the run's metrics: batches, rows, seconds in the network, ..."""
+    machine: str = ""
+    """Of the worker."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

@@ -21,6 +21,8 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from statistics import median
 from typing import Any, Protocol
 
 from sylvan.cluster.coordinator import Arrivals
@@ -32,6 +34,7 @@ from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.run import Run
+from sylvan.runs.workers import WorkerTotals
 from sylvan.selfplay.actors import Actors
 from sylvan.selfplay.lease_player import (
     AnyEvaluator,
@@ -125,6 +128,7 @@ class ClusterPlayer:
         """Games that were read."""
         self._ended = 0.0
         """When the last step had its games; 0 before the first."""
+        self._totals = WorkerTotals(run.folder)
         self._taken: set[str] = set()
         """Fast mode: leases whose games are in the replay, or in that of the step being played."""
 
@@ -144,8 +148,8 @@ class ClusterPlayer:
                 self._sleep(PATIENCE)
         parts = self._arrived(lease)
         self._taken |= {part.name for part in parts}
-        statistics = self._statistics(self._done.keys() - before)
-        self._spread(statistics, began)
+        statistics = self._statistics(self._done.keys() - before, began)
+        self._add_totals(lease.number, [self._done[part.name] for part in parts])
         found = [self._games[part.name] for part in parts]
         assert self._recipe is not None
         games = joined([each.games for each in found], self._recipe.first)
@@ -154,15 +158,15 @@ class ClusterPlayer:
         ]
         return PlayedLease(games, dropped, statistics)
 
-    def _spread(self, found: SelfPlayStatistics, began: float) -> None:
-        """Workers also play while the learner learns: count what they did in this step's time."""
-        now = time.perf_counter()
-        found.seconds = now - began
-        share = found.seconds / (now - (self._ended or began))
-        found.played_games = round(found.played_games * share)
-        found.played_positions = round(found.played_positions * share)
-        found.played_simulations = round(found.played_simulations * share)
-        self._ended = now
+    def _add_totals(self, step: int, played: Sequence[Done]) -> None:
+        """Add leases to the totals of the workers, which only a report reads."""
+        leases = [
+            (each.worker, each.machine, {**each.figures, **_counts(each)})
+            for each in played
+            if each.figures
+        ]
+        with suppress(OSError):
+            self._totals.add(step, leases)
 
     def state_dict(self) -> dict[str, Any]:
         """Fast mode: the leases whose games were taken before their step."""
@@ -399,21 +403,50 @@ class ClusterPlayer:
                 found.simulations += done.simulations
         return found
 
-    def _statistics(self, names: Iterable[str]) -> SelfPlayStatistics:
-        """What the games do not say, summed over some leases."""
-        found = SelfPlayStatistics()
-        for name in names:
-            done = self._done[name]
-            found.played_games += done.games
-            found.played_positions += done.positions
-            found.played_simulations += done.simulations
-            figures: dict[str, Any] = done.figures
-            found.batches += int(figures.get("batches", 0))
-            found.rows += int(figures.get("rows", 0))
-            found.capacity += int(figures.get("capacity", 0))
-            found.cache_lookups += int(figures.get("cache_lookups", 0))
-            found.cache_hits += int(figures.get("cache_hits", 0))
+    def _statistics(self, names: Iterable[str], began: float) -> SelfPlayStatistics:
+        """What the games do not say, of some leases.
+
+        Workers also play while the learner learns: their work since the last step is counted for
+        the time since `began`, and seconds are the mean of the workers.
+        """
+        played = [self._done[name] for name in names]
+        now = time.perf_counter()
+        found = SelfPlayStatistics(seconds=now - began)
+        share = found.seconds / (now - (self._ended or began))
+        self._ended = now
+
+        def total(name: str) -> float:
+            return sum(done.figures.get(name, 0.0) for done in played)
+
+        found.played_games = round(share * sum(done.games for done in played))
+        found.played_positions = round(share * sum(done.positions for done in played))
+        found.played_simulations = round(share * sum(done.simulations for done in played))
+        found.batches, found.rows = int(total("batches")), int(total("rows"))
+        found.capacity = int(total("capacity"))
+        found.cache_lookups = int(total("cache_lookups"))
+        found.cache_hits = int(total("cache_hits"))
+        if (worked := total("seconds")) > 0:
+            found.network_seconds = found.seconds * total("network") / worked
+            found.search_seconds = found.seconds * total("waited") / worked
+        found.workers, found.slowest_worker = _slowest(played)
         return found
+
+
+def _slowest(played: Sequence[Done]) -> tuple[int, float]:
+    """Number of workers, and the speed of the slowest as a share of the median."""
+    positions: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for done in played:
+        if done.figures.get("seconds"):
+            positions[done.worker] = positions.get(done.worker, 0) + done.positions
+            seconds[done.worker] = seconds.get(done.worker, 0) + done.figures["seconds"]
+    speeds = [positions[name] / seconds[name] for name in positions]
+    middle = median(speeds) if speeds else 0.0
+    return len(speeds), min(speeds) / middle if middle else 0.0
+
+
+def _counts(done: Done) -> dict[str, float]:
+    return {name: getattr(done, name) for name in ("games", "positions", "simulations")}
 
 
 def _error(number: int, kind: str, text: str) -> tuple[int, Exception]:

@@ -88,6 +88,8 @@ class _Slot:
     actors: Actors
     lease: Lease | None = None
     began: float = 0.0
+    network: float = 0.0
+    """Seconds in its evaluators when the lease began."""
 
 
 class Worker:
@@ -118,6 +120,11 @@ class Worker:
         self._slots: list[_Slot] = []
         self._settings = ""
         """The recipe of the actors."""
+        self._attended: float | None = None
+        """When the last batch was done; None while nothing is played."""
+        self._played = self._waited = 0.0
+        """Since the last finished lease: seconds in which something was played, and in which the
+        network waited for the games."""
         self._finished: list[Done] = []
         self._failed: list[Failed] = []
 
@@ -275,6 +282,7 @@ class Worker:
                 evaluator = self._evaluator(lease.network, recipe, network)
                 slot.actors.begin(evaluator, lease.first, lease.count, positions)
                 slot.lease, slot.began = lease, self._clock()
+                slot.network = slot.actors.seconds
             except Exception as error:  # this lease is handed back; the worker goes on
                 self._fail(lease, error)
             self._waiting.pop(name)
@@ -309,13 +317,17 @@ class Worker:
             key=lambda slot: slot.began,
         )
         if not playing:
+            self._attended = None
             return False
         try:
-            attend([slot.actors for slot in playing])
+            self._waited += attend([slot.actors for slot in playing])
         except Exception as error:  # of the evaluator
             for slot in playing:
                 self._give_up(slot, error)
             return True
+        now = self._clock()
+        self._played += 0.0 if self._attended is None else now - self._attended
+        self._attended = now
         for slot in playing:
             if slot.actors.is_over:
                 self._finish(slot)
@@ -348,7 +360,10 @@ class Worker:
             "rows": rows,
             "capacity": batches * slot.actors.rows,
         }
-        figures |= {"cache_lookups": lookups, "cache_hits": hits, "seconds": seconds}
+        figures |= {"cache_lookups": lookups, "cache_hits": hits}
+        figures |= {"seconds": self._played, "network": slot.actors.seconds - slot.network}
+        figures |= {"waited": self._waited}
+        self._played = self._waited = 0.0
         self._finished.append(
             Done(
                 lease.name,
@@ -360,6 +375,7 @@ class Worker:
                 positions,
                 simulations,
                 figures,
+                self.options.node,
             )
         )
 

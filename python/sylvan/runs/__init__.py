@@ -31,6 +31,7 @@
 | `wandb` | copy the figures to Weights & Biases |
 | `mlflow` | copy the figures to MLflow |
 | `plots` | plots of one or several runs |
+| `workers` | what each worker of a cluster has played |
 | `report` | all plots of a run on one HTML page |
 | `overview` | find runs, read their state, compare their settings |
 | `export` | export a run's network to a file |

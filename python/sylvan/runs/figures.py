@@ -49,6 +49,8 @@ NAMES = {
     "played.games": "games that ended while self-play ran, of this step and of the next",
     "played.positions": "positions searched in that time",
     "played.simulations": "simulations of those searches",
+    "played.workers": "workers of a cluster that played",
+    "played.slowest_worker": "positions per second of the slowest worker, as a share of the median",
     "selfplay.fill": "mean share of a batch that holds positions",
     "selfplay.length": "mean plies of a game",
     "selfplay.entropy": "mean entropy of the policy target, nats",

@@ -190,6 +190,9 @@ def _speed(columns: Columns) -> list[Row]:
         speeds = known(per_second(columns, what))
         if speeds.size:
             rows.append((f"{what}/s", _rate(float(speeds[-1])), speeds))
+    if math.isfinite(workers := last(columns, "played.workers")):
+        slowest = percent(last(columns, "played.slowest_worker"))
+        rows.append(("workers", f"{workers:.0f}", f"the slowest plays {slowest} of the median"))
     if (found := limit(columns)) is not None:
         rows.append(("self-play", "", f"{found[0]}: {found[1]}"))
     return rows

@@ -33,6 +33,7 @@ from sylvan.runs.figures import (
 from sylvan.runs.metrics import Columns
 from sylvan.runs.palette import BLUE, INK, LINE, QUIET
 from sylvan.runs.plots import PLOTS, Across, Curves, png
+from sylvan.runs.workers import HEAD, worker_rows
 from sylvan.views.text import percent, short_count
 
 __all__ = ["FOLDER", "PAGE", "summary", "write_comparison", "write_report"]
@@ -79,6 +80,8 @@ def write_report(folder: str | PathLike[str], across: Across = "step") -> Path:
     for stale in set(out.glob("*.png")) - {out / f"{name}.png" for name in pictures}:
         stale.unlink()
     table = _table([], [[name, value] for name, value in summary(columns).items()])
+    if workers := worker_rows(run):
+        table += f"<h2>Workers</h2>{_table(HEAD, workers)}"
     page = _page(f"Run {run.name}", table, pictures)
     write_bytes(out / PAGE, page.encode())
     return out / PAGE

@@ -179,6 +179,9 @@ class Trainer(ABC, Generic[EvaluatorT]):
                 "played.positions": found.played_positions,
                 "played.simulations": found.played_simulations,
             }
+        if found.workers:
+            numbers["played.workers"] = found.workers
+            numbers["played.slowest_worker"] = found.slowest_worker
         if found.capacity:
             numbers["selfplay.fill"] = found.fill
         if found.dropped:

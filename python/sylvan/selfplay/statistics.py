@@ -43,6 +43,10 @@ class SelfPlayStatistics:
     """Time inside the evaluator, while games continue."""
     search_seconds: float = 0.0
     """Time in which the evaluator waited for positions, because the games were slower."""
+    workers: int = 0
+    """Workers of a cluster that played; 0: this machine did."""
+    slowest_worker: float = 0.0
+    """Positions per second of the slowest worker, as a share of the median."""
     entropy: float = 0.0
     """Sum over full searches of the policy target's entropy, in nats."""
     surprise: float = 0.0
