@@ -51,6 +51,7 @@ MODULES = {
     "sylvan.engines.report": "sylvan.engines.match.report",
     "sylvan.engines.score": "sylvan.players.score",
     "sylvan.engines.specs": "sylvan.players.specs",
+    "sylvan.games.blob_deals": "sylvan.blob.deals",
     "sylvan.muzero.agent": "sylvan.runs.agent",
 }
 """Old module -> new module."""

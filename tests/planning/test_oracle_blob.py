@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sylvan import Search, SearchConfig, reference
 from sylvan.games import Blob
-from tests.games.test_blob_deals import all_deals
+from tests.blob.test_deals import all_deals
 from tests.planning import exact
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}

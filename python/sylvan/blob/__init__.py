@@ -1,5 +1,6 @@
 """Blob apart from its rules: players, matches, training data. In the order in which data flows:
 
+`deals`           deals weighted by the bids and plays seen
 `card_counter`    an evaluator without a network
 `search`          players that search
 `network_player`  a network as a player, and a search with it

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from sylvan.planning import SearchConfig
     from sylvan.players.player import Player
 
-__all__ = ["play"]
+__all__ = ["OWN_TERMINAL", "play"]
+
+OWN_TERMINAL = {"blob"}
+"""Games played in a terminal of their own, against bots by name instead of a network."""
 
 
 class Side(StrEnum):
@@ -105,7 +108,7 @@ def play(
     from sylvan.engines.match.session import GameSession
     from sylvan.evaluators.loading import is_run
 
-    if game == "blob":
+    if game in OWN_TERMINAL:
         from sylvan.cli.play_blob import play_blob
 
         _refuse(game, {"--side": side, "--net": net, "--evaluator": evaluator, "--pgn": pgn})

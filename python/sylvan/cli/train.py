@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sylvan.cli import completion
+from sylvan.cli.play import OWN_TERMINAL
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -359,7 +360,7 @@ def _print_summary(outcome: Outcome) -> None:
         print(f"Networks: {best} (best), {run.network('last')} (last), and the same as .onnx.")
         if _can_be_watched(outcome):
             print(f"Watch it: {shlex.join(['sylvan', 'watch', str(run.folder)])}")
-        if not run.config.game.spec.is_gymnasium and run.config.game.name != "blob":
+        if not run.config.game.spec.is_gymnasium and run.config.game.name not in OWN_TERMINAL:
             print(f"Play against it: {shlex.join(['sylvan', 'play', str(run.folder)])}")
 
 

@@ -11,7 +11,7 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `chess`               chess and Chess960
 `pgn`                 chess games read from PGN and written to it
 `blob`                Blob: the rules, and each seat's view
-`blob_deals`          deals of Blob weighted by the bids and plays seen
+`suit_layout`         which cells of a card game's observation belong to which suit
 `open_spiel`          adapter: OpenSpiel's games
 `gymnasium_vector`    adapter: a vector environment of one copy as an environment
 `own_files`           objects from a user's own Python file

@@ -186,8 +186,8 @@ class Blob(_native.Blob, Game):
     def sample(self, rng: _native.Rng | np.random.Generator | int) -> Self:
         """Draw a full state that fits this view: uniformly, or, after
         `with_belief(candidates, bid_noise, play_noise)`, one of `candidates` deals in proportion to
-        the likelihood of the others' bids and plays (`blob_deals.py` has the formula; the model
-        is the card counter).
+        the likelihood of the others' bids and plays (`sylvan/blob/deals.py` has the formula; the
+        model is the card counter).
 
         :param rng: a generator, Sylvan's or NumPy's, or a seed.
         :raises HiddenCards: nothing is hidden here.

@@ -82,7 +82,7 @@ class PretrainSection(Section):
     temperature: float = Field(
         default=0.05,
         gt=0,
-        description="temperature of Blob's policy targets, p ~ exp(utility / temperature)",
+        description="temperature of the policy targets of rounds, p ~ exp(utility / temperature)",
     )
     seed: int = Field(default=0, ge=0, description="seed of the weights and of sampling")
 

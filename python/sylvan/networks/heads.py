@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 from sylvan.errors import NetworkError
+from sylvan.games.suit_layout import SuitLayout, layout_of
 from sylvan.networks.attention_policy import AttentionPolicy
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.layers import Norm, activation_layer, convolution, dense
 from sylvan.networks.settings import BodySettings
-from sylvan.networks.suits import BIDS, CARDS
 
 __all__ = [
     "Auxiliary",
@@ -64,12 +64,13 @@ def policy_head(
             )
         return PlanePolicy(header.num_logits // cells, features, settings, norm)
     if kind == "bids_and_cards":
-        if not settings.pooled or header.num_logits != CARDS + BIDS:
+        layout = layout_of(header.observation_shape) if settings.pooled else None
+        if layout is None or header.num_logits != layout.cards + layout.others:
             raise NetworkError(
-                "The policy head 'bids_and_cards' needs the body 'suits' and the actions of Blob: "
-                "use policy='auto'."
+                "The policy head 'bids_and_cards' needs the body 'suits' and the actions of its "
+                "card game: use policy='auto'."
             )
-        return BidsAndCards(features, settings)
+        return BidsAndCards(features, settings, layout)
     if kind == "attention":
         if _codec(header) != "az73" or cells != 64:
             raise NetworkError(
@@ -156,23 +157,25 @@ class Lc0Policy(nn.Module):
 
 
 class BidsAndCards(nn.Module):
-    """Separate layers for bids and cards: `[B, C, 4, 1]`, a vector per suit, to the logits of 52
-    cards and 14 bids.
+    """Separate layers for bids and cards: `[B, C, S, 1]`, a vector per suit, to the logits of the
+    cards, then of the bids.
 
     A card's logit comes from its suit's vector, through weights shared by all suits; bids from the
     mean over suits.
     """
 
-    def __init__(self, features: tuple[int, ...], settings: BodySettings) -> None:
+    def __init__(
+        self, features: tuple[int, ...], settings: BodySettings, layout: SuitLayout
+    ) -> None:
         super().__init__()
-        width, suits = features[:2]
-        self.cards = dense(width, CARDS // suits, last=True)
+        width = features[0]
+        self.cards = dense(width, layout.ranks, last=True)
         self.hidden = dense(width, settings.value_hidden)
         self.activation = activation_layer(settings.activation)
-        self.bids = dense(settings.value_hidden, BIDS, last=True)
+        self.bids = dense(settings.value_hidden, layout.others, last=True)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Logits `[B, 66]`."""
+        """Logits `[B, cards + bids]`."""
         suits = features.flatten(2).transpose(1, 2)
         cards = self.cards(suits).flatten(1)
         bids = self.bids(self.activation(self.hidden(suits.mean(dim=1))))

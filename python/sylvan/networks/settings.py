@@ -31,8 +31,9 @@ class BodySettings(BaseModel):
     policy: Literal["auto", "dense", "planes", "lc0", "attention", "bids_and_cards"] = Field(
         "auto",
         description="policy head: a dense layer; planes of a board; lc0's 80 planes; attention "
-        "between squares, for chess; separate bids and cards, for Blob; auto: lc0 for the codec "
-        "lc0, bids_and_cards for a body of suits, planes if the logits fill the board, else dense",
+        "between squares, for chess; separate bids and cards, for card games; auto: lc0 for the "
+        "codec lc0, bids_and_cards for a body of suits, planes if the logits fill the board, else "
+        "dense",
     )
     policy_channels: Count = Field(
         32, description="planes before a dense policy; width of queries and keys in attention"

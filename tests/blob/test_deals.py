@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from sylvan import _native
+from sylvan.blob.deals import weight, weighted_deals
 from sylvan.blob.players import Bot
 from sylvan.errors import ConfigError
 from sylvan.games import Blob
-from sylvan.games.blob_deals import weight, weighted_deals
 
 
 def all_deals(view: Blob) -> list[tuple[tuple[int, ...], ...]]:
