@@ -1,6 +1,6 @@
 """Does a run resume after a kill?
 
-    python -m benchmarks.kills [--kills 100] [--seed 0] [--threads 1]
+    python -m benchmarks.kills [--kills 100] [--steps 300] [--seed 0] [--threads 1]
 
 A small run of tic-tac-toe is made twice: once without interruption, once with many kills. Half of
 the kills (SIGKILL) are at a random critical point (inside a shard's record, between the files of a
@@ -21,6 +21,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from sylvan.runs.config import TrainingConfig
 from tests.runs.killing import KILL_POINTS, killed_at, load_everything, outcome_of, session, tiny
 
 SPREAD = {"search": 60, "evaluation": 40, "optimizer": 12, "fsync": 12, "rename": 6}
@@ -33,6 +34,13 @@ def after(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
+def enough_games(config: TrainingConfig, actors: int) -> TrainingConfig:
+    """Three games at once for each actor, and as many in a step: idle actors would test nothing."""
+    games, plies = max(config.selfplay.games, 3 * actors), 7
+    positions = max(config.selfplay.positions, plies * games if actors > 1 else 0)
+    return config.replace(selfplay=config.selfplay.replace(games=games, positions=positions))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
@@ -43,7 +51,7 @@ def main() -> None:
     draw = random.Random(options.seed)
     load_everything()
     assert threading.active_count() == 1
-    config = tiny(options.steps, threads=options.threads)
+    config = enough_games(tiny(options.steps, threads=options.threads), options.threads)
     with tempfile.TemporaryDirectory() as folder:
         peace, war = Path(folder) / "peace", Path(folder) / "war"
         begun = time.monotonic()

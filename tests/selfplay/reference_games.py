@@ -154,8 +154,9 @@ class ReferenceGame:
         if self.state.is_terminal():
             self.ending, self.returns = "end", self.state.returns()
         elif resigned:
-            self.ending, self.returns = "resign", (1.0, 1.0)
-            self.returns = tuple(-1.0 if seat == self.would else 1.0 for seat in range(2))
+            low, high = self.state.value_range
+            self.ending = "resign"
+            self.returns = tuple(low if seat == self.would else high for seat in range(2))
         elif limit is not None and len(self.plies) >= limit:
             self.ending, self.returns = "limit", verdict(self.state, config.verdict)
 
@@ -185,7 +186,9 @@ class ReferenceGame:
         config = self.config
         if config.resign_below is None:
             return False
-        self.low[seat] = self.low[seat] + 1 if value < config.resign_below else 0
+        low, high = self.state.value_range
+        scaled = (value - (low + high) / 2) / ((high - low) / 2)
+        self.low[seat] = self.low[seat] + 1 if scaled < config.resign_below else 0
         if self.low[seat] < config.resign_turns or self.would >= 0:
             return False
         self.would = seat

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sylvan
+from tests.planning.random_games import RandomGame, RewardingGame, Shape, make
 
 
 class Base(sylvan.Game):
@@ -167,3 +168,17 @@ class Growing(Base):
 
     def observation(self):
         return np.zeros(2 + len(self.played), np.float32)
+
+
+class Drawn(RandomGame):
+    """A game whose rules are drawn from a seed; the parameters are those of `Shape`."""
+
+    def __init__(self, *state, **shape):
+        super().__init__(*(state or (make(Shape(**shape)).shape,)))
+
+
+class DrawnRewarding(RewardingGame):
+    """The same with a payment on every step."""
+
+    def __init__(self, *state, **shape):
+        super().__init__(*(state or (make(Shape(rewards=True, **shape)).shape,)))

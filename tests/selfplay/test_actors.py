@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ CONFIG = SelfPlayConfig(
 POSITIONS = {"tictactoe": [[4], [0, 4]], "connect4": [[3, 3, 3]], "chess": []}
 ENDINGS = {"tictactoe": {"end"}, "connect4": {"end", "resign"}, "chess": {"limit"}}
 GAMES = 9
+DRAWN = Path(__file__).parent / "selfplay_games.py"
 
 
 def actors(spec, config=CONFIG, search=SEARCH, seed=5, encoding=None, batches=2, **ways):
@@ -74,9 +76,10 @@ def check_equal(games, twins):
 
 @pytest.mark.parametrize("spec", ["tictactoe", "connect4", "chess"])
 @pytest.mark.parametrize("reuse", [True, False])
-def test_actors_play_the_games_of_the_reference(spec, reuse):
-    config, positions = CONFIG.replace(reuse=reuse), POSITIONS[spec]
-    many = actors(spec, config, actors=2, rows=3)
+@pytest.mark.parametrize("threads", [2, 16])
+def test_actors_play_the_games_of_the_reference(spec, reuse, threads):
+    config, positions = CONFIG.replace(reuse=reuse, games=max(6, threads)), POSITIONS[spec]
+    many = actors(spec, config, actors=threads, rows=3)
     games = many.play(evaluate_leaves, 3, GAMES, positions)
     twins = [
         ReferenceGame(GameSpec(spec).first(), config, SEARCH, 5, number, positions)
@@ -87,6 +90,33 @@ def test_actors_play_the_games_of_the_reference(spec, reuse):
     assert {ply.get("weight") for twin in twins for ply in twin.plies} == {None, 0.0, 1.0}
     assert {twin.opening > 0 for twin in twins} == {False, True}
     assert {twin.ending for twin in twins} >= ENDINGS[spec]
+
+
+@pytest.mark.parametrize("kind", ["Drawn", "DrawnRewarding"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"depth": 9},
+        {"depth": 8, "chance": 0.3},
+        {"num_players": 3, "zero_sum": False, "alternate": True},
+        {"num_players": 1, "zero_sum": False, "graded": True, "chance": 0.2},
+    ],
+    ids=["two seats", "chance", "three seats", "one seat"],
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_actors_play_games_with_random_rules(kind, shape, seed):
+    spec = GameSpec(f"{DRAWN}:{kind}", {"seed": seed, **shape})
+    config = CONFIG.replace(max_plies=6, games=4)
+    if "chance" in shape:
+        config = config.replace(opening_share=0.0)
+    if shape.get("num_players", 2) != 2:
+        config = config.replace(resign_below=None)
+    games = Actors(spec, config, 5, None, SEARCH, rows=3).play(evaluate_leaves, 0, GAMES)
+    twins = [ReferenceGame(spec.first(), config, SEARCH, 5, number) for number in range(GAMES)]
+    check_equal(games, twins)
+    assert (games["seats"] == -1).any() == any(
+        ply["seat"] == -1 for twin in twins for ply in twin.plies
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,8 +160,10 @@ def test_an_encoding_changes_observations_and_logits_of_both():
 
 @pytest.mark.parametrize("spec", ["tictactoe", "connect4", "chess"])
 def test_games_are_equal_for_any_number_of_actors_and_batches(spec):
+    config = CONFIG.replace(games=16)  # one for each of sixteen actors
+
     def played_by(evaluator, **ways):
-        return actors(spec, **ways).play(evaluator, 0, GAMES, POSITIONS[spec])
+        return actors(spec, config, **ways).play(evaluator, 0, 20, POSITIONS[spec])
 
     expected = played_by(evaluate_leaves, actors=1, batches=1, rows=1)
     for ways in (
@@ -139,6 +171,9 @@ def test_games_are_equal_for_any_number_of_actors_and_batches(spec):
         {"actors": 1, "batches": 4, "rows": 2},
         {"actors": 4, "batches": 4, "rows": 3},
         {"actors": 4, "batches": 2, "rows": 64},
+        {"actors": 16, "batches": 1, "rows": 1},
+        {"actors": 16, "batches": 2, "rows": 5},
+        {"actors": 16, "batches": 4, "rows": 2},
     ):
         assert equal_columns(expected, played_by(evaluate_leaves, **ways))
         assert equal_columns(expected, played_by(Submitted(), **ways))
