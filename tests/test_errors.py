@@ -733,14 +733,14 @@ def test_every_error_is_one_of_ours(kind):
     assert getattr(errors, kind).__doc__
 
 
-OWN_PIPES = ["muzero/game_processes.py"]
+OWN_PIPES = ["muzero/game_processes.py", "muzero/game_worker.py"]
 """Files that pickle messages between processes of one run, through a pipe."""
 
 
 def test_no_file_is_unpickled():
     """Loading a pickle runs code, so no file that we read is one."""
     package = Path(inspect.getfile(sylvan)).parent
-    for path in set(package.rglob("*.py")) - {package / name for name in OWN_PIPES}:
+    for path in set(package.rglob("*.py")) - {package / file for file in OWN_PIPES}:
         names = {
             alias.name.split(".")[0]
             for node in ast.walk(ast.parse(path.read_text()))
