@@ -135,16 +135,16 @@ GAMES = {
 @pytest.mark.parametrize(
     ("game", "row"),
     [
-        ("chess", Row(lambda g: g.apply(-1), IllegalAction, "No move has the code -1")),
-        ("chess", Row(lambda g: g.apply(0), IllegalAction, "^Action 0 .* is not legal in")),
-        ("chess", Row(lambda g: g.apply(10**30), IllegalAction, "No move has the code 1000")),
-        ("chess", Row(lambda g: g.apply("e2e5"), IllegalAction, "^'e2e5' is not an action")),
+        ("chess", Row(lambda g: g.apply(-1), IllegalAction, "code -1")),
+        ("chess", Row(lambda g: g.apply(0), IllegalAction, "^Action 0 ")),
+        ("chess", Row(lambda g: g.apply(10**30), IllegalAction, "code 1000")),
+        ("chess", Row(lambda g: g.apply("e2e5"), IllegalAction, "^'e2e5'")),
         (
             "chess",
             Row(
                 lambda g: g.apply(5),
                 IllegalAction,
-                r"^Action 5 \(a8a2\) .*; the nearest legal actions are 129 \(b8c6\), ",
+                r"^Action 5 \(a8a2\).* 129 \(b8c6\)",
             ),
         ),
         (
@@ -152,31 +152,31 @@ GAMES = {
             Row(
                 lambda g: g.action_to_string(99999),
                 IllegalAction,
-                r"^Action 99999 \(no move has this code\) .*; the nearest legal actions are \d+ \(",
+                r"^Action 99999 .* \d+ \(",
             ),
         ),
-        ("chess", Row(lambda g: g.string_to_action("Nf5"), IllegalAction, "nearest .* Nf6")),
+        ("chess", Row(lambda g: g.string_to_action("Nf5"), IllegalAction, "Nf5.* Nf6")),
         (
             "chess",
-            Row(lambda g: g.string_to_action("x!"), IllegalAction, "is not a move: write UCI"),
+            Row(lambda g: g.string_to_action("x!"), IllegalAction, "x!.*UCI"),
         ),
         (
             "mate",
-            Row(lambda g: g.apply(1), GameOver, "^The game is over in .*: no move can follow"),
+            Row(lambda g: g.apply(1), GameOver, "over in .*"),
         ),
-        ("connect four", Row(lambda g: g.apply(3), IllegalAction, "^Column 3 is full: choose one")),
+        ("connect four", Row(lambda g: g.apply(3), IllegalAction, "^Column 3 ")),
         (
             "connect four",
-            Row(lambda g: g.apply(7), IllegalAction, "There is no column 7: .* 0 to 6"),
+            Row(lambda g: g.apply(7), IllegalAction, "column 7.* 0 to 6"),
         ),
         (
             "connect four",
-            Row(lambda g: g.string_to_action("4"), IllegalAction, r"^Column 4 is full: .* \[1, 2"),
+            Row(lambda g: g.string_to_action("4"), IllegalAction, r"^Column 4 .*\[1, 2"),
         ),
-        ("won", Row(lambda g: g.apply(0), GameOver, "^The game is over: no move can follow")),
-        ("tic-tac-toe", Row(lambda g: g.apply(4), IllegalAction, "^Cell 4 is taken: choose one")),
-        ("tic-tac-toe", Row(lambda g: g.apply(-1), IllegalAction, "^There is no cell -1")),
-        ("tic-tac-toe", Row(lambda g: g.string_to_action("ten"), IllegalAction, "is not a cell")),
+        ("won", Row(lambda g: g.apply(0), GameOver, "over")),
+        ("tic-tac-toe", Row(lambda g: g.apply(4), IllegalAction, "^Cell 4 ")),
+        ("tic-tac-toe", Row(lambda g: g.apply(-1), IllegalAction, "cell -1")),
+        ("tic-tac-toe", Row(lambda g: g.string_to_action("ten"), IllegalAction, '"ten"')),
     ],
     ids=str,
 )

@@ -271,7 +271,7 @@ def test_s4_11_10_the_child_of_the_highest_score_is_selected():
 
 
 def test_s4_11_11_an_error_without_children():
-    with pytest.raises(SearchStateError, match="no children to select from: expand it first"):
+    with pytest.raises(SearchStateError, match="expand"):
         MCTSNode(dealt(), None).select_child()
 
 
@@ -348,7 +348,7 @@ def test_s4_11_20_the_selected_action_is_one_of_the_children():
 
 
 def test_s4_11_21_no_children_is_an_error_of_the_choice():
-    with pytest.raises(SearchStateError, match="no children to choose from: expand it first"):
+    with pytest.raises(SearchStateError, match="expand"):
         MCTSNode(dealt(), None).select_action()
 
 
@@ -568,7 +568,7 @@ def test_m26_a_single_number_is_that_of_the_player_who_chose():
     child.backpropagate(0.3)
     assert child.mean_value == root.mean_value == 0.3  # and nothing moves its mean
     assert child.visit_count == root.visit_count == 2
-    with pytest.raises(EvaluationError, match="There are 2 values for 4 players"):
+    with pytest.raises(EvaluationError, match=r"2 values.*4 players"):
         child.backpropagate([0.1, 0.2])
     with pytest.raises(EvaluationError, match="not finite"):
         child.backpropagate(math.inf)
@@ -577,7 +577,7 @@ def test_m26_a_single_number_is_that_of_the_player_who_chose():
 
 def test_m27_a_count_that_is_set_by_hand_is_ignored():
     root = rooted()
-    with pytest.warns(UserWarning, match="visit_count was set to 1 by hand, which is ignored"):
+    with pytest.warns(UserWarning, match=r"visit_count.* 1 .*backpropagate"):
         root.visit_count = 1
     assert root.visit_count == 0
     root.children[2].backpropagate(0.8)
@@ -589,14 +589,14 @@ def test_m27_a_count_that_is_set_by_hand_is_ignored():
 def test_m28_the_player_comes_from_the_game():
     game = dealt()
     assert game.dealer_position == 0 and game.current_player.position == 1
-    with pytest.warns(UserWarning, match="Player 0 was named, but it is Player 1's turn"):
+    with pytest.warns(UserWarning, match=r"Player 0.*Player 1"):
         root = MCTSNode(game, game.players[0])
     assert root.player.position == 1
     with pytest.raises(WrongPlayer):
         game.apply_action(0, game.players[0])
     for _ in range(4):
         game.apply_action(0 if game.current_player.position else 1, game.current_player)
-    with pytest.warns(UserWarning, match="it is Player 1's turn"):
+    with pytest.warns(UserWarning, match=r"Player 2.*Player 1"):
         MCTSNode(game, game.players[2])
 
 
@@ -646,7 +646,7 @@ def test_m31_states_are_made_when_they_are_asked_for():
     child = root.select_child()
     assert child.game_state.players[1].bid == child.action_taken
     assert sum(c._game is not None for c in root.children.values()) == 1
-    with pytest.raises(ConfigError, match="game_state is a NoneType: give a BlobGame"):
+    with pytest.raises(ConfigError, match=r"game_state is a NoneType.*BlobGame"):
         MCTSNode(None, None)
 
 
@@ -747,7 +747,7 @@ def test_s4_7_totals_and_means_can_be_set():
     with pytest.raises(EvaluationError, match="not finite"):
         child.mean_value = math.nan
     for name in ("total_value", "mean_value"):
-        with pytest.raises(SearchStateError, match="no value to replace: backpropagate one"):
+        with pytest.raises(SearchStateError, match="backpropagate"):
             setattr(root.children[0], name, 1.0)
 
 
@@ -855,9 +855,9 @@ def test_s4_13_mcts_temperature_and_bad_input():
     )
     with pytest.raises(ConfigError, match="temperature is -1"):
         mcts.search(game, temperature=-1)
-    with pytest.raises(WrongPlayer, match="Player 0 was named, but it is Player 1's turn"):
+    with pytest.raises(WrongPlayer, match=r"Player 0.*Player 1"):
         mcts.search(game, game.players[0])
-    with pytest.raises(ConfigError, match="game_state is a Blob: give a BlobGame"):
+    with pytest.raises(ConfigError, match=r"game_state is a Blob:.*BlobGame"):
         mcts.search(game.state)
     with pytest.raises(ConfigError, match="num_simulations is -1"):
         MCTS(num_simulations=-1)
@@ -883,12 +883,10 @@ def test_s4_13_mcts_goes_on_after_a_network_that_fails():
 def test_the_example_runs_from_its_text_and_does_the_right_thing():
     names = {"MCTSNode": MCTSNode, "BlobGame": BlobGame}
     np.random.seed(2)
-    with pytest.warns(UserWarning, match="was") as warned:
+    with pytest.warns(UserWarning, match=r"Player 0|visit_count") as warned:
         exec(without_imports(quote(DOCUMENT, "Basic Node Operations")), names)
-    assert [str(w.message).partition(",")[0] for w in warned] == [
-        "Player 0 was named",
-        "visit_count was set to 1 by hand",
-    ]
+    first, second = (str(each.message) for each in warned)
+    assert "Player 0" in first and "visit_count" in second
     assert names["probs"] == {0: 0.0, 1: 0.0, 2: 1.0} and names["action"] == 2
     assert names["child"].action_taken == 2 and names["child"].mean_value == 0.8
     assert (names["root"].visit_count, names["root"].mean_value) == (1, 0.8)
@@ -896,13 +894,13 @@ def test_the_example_runs_from_its_text_and_does_the_right_thing():
 
 def test_bad_input_is_a_sentence_and_changes_nothing():
     game = BlobGame(num_players=3)
-    with pytest.raises(WrongPhase, match="No round was dealt: call setup_round first"):
+    with pytest.raises(WrongPhase, match="setup_round"):
         game.get_legal_actions()
     with pytest.raises(ConfigError):
         game.setup_round(cards_to_deal=18)
     assert game.phase == "dealing" and game.round == -1
     game.setup_round(cards_to_deal=2, seed=4)
-    with pytest.raises(WrongPhase, match="A round is under way"):
+    with pytest.raises(WrongPhase, match="under way"):
         game.setup_round(cards_to_deal=2)
     with pytest.raises(IllegalBid):
         game.apply_action(3, game.current_player)
@@ -911,7 +909,7 @@ def test_bad_input_is_a_sentence_and_changes_nothing():
     before = game.state.key()
     with pytest.raises(IllegalCard):
         game.apply_action(missing, game.current_player)
-    with pytest.raises(IllegalAction, match=f"Action {missing} is not legal here: choose from"):
+    with pytest.raises(IllegalAction, match=f"Action {missing} "):
         MCTSNode(game, None).expand({}, [missing])
     assert game.state.key() == before
     with pytest.raises(ConfigError):

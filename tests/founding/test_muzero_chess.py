@@ -334,9 +334,9 @@ def test_s0_8_initial_inference_gives_hidden_state_policy_and_value():
             searched(network, (0, 1))
     network = Table()
     network.recurrent_inference = lambda hidden, _: (hidden, np.nan)
-    with pytest.raises(EvaluationError, match=r"recurrent_inference\(\) gave a reward of nan"):
+    with pytest.raises(EvaluationError, match=r"recurrent_inference.*reward.*nan"):
         searched(network)
-    with pytest.raises(ConfigError, match=r"is a int, which has no initial_inference\(\)"):
+    with pytest.raises(ConfigError, match=r"int.*initial_inference"):
         searched(3)
 
 
@@ -445,16 +445,16 @@ def test_s0_13_the_six_defaults_and_what_can_be_changed():
         ({"num_simulations": -1}, "num_simulations is -1"),
         ({"pb_c_init": -2.0}, r"pb_c_init is -2\.0"),
         ({"discount": 1.5}, r"discount is 1\.5"),
-        ({"num_players": 3}, r"num_players is 3.*sylvan\.LatentSearch takes more"),
-        ({"value_bounds": (1, 1)}, "the second must be above the first"),
+        ({"num_players": 3}, r"num_players is 3.*LatentSearch"),
+        ({"value_bounds": (1, 1)}, r"\(1\.0, 1\.0\)"),
     ]:
         with pytest.raises(ConfigError, match=sentence):
             MCTS(Table(), MCTSConfig(**wrong))
-    with pytest.raises(ConfigError, match="no setting 'num_simulation': did you mean 'num_simula"):
+    with pytest.raises(ConfigError, match=r"'num_simulation'.*'num_simulations'"):
         MCTSConfig(num_simulation=3)
-    with pytest.raises(ConfigError, match="no setting 'foo': there are num_simulations, root_d"):
+    with pytest.raises(ConfigError, match=r"'foo'.*num_simulations"):
         MuZeroConfig.control(foo=1)
-    with pytest.raises(ConfigError, match="config is a dict: give an MCTSConfig"):
+    with pytest.raises(ConfigError, match=r"config.*dict.*MCTSConfig"):
         MCTS(Table(), {})
 
 
@@ -547,7 +547,7 @@ def test_s0_14_visits_that_no_search_made_are_refused():
     with pytest.raises(SearchStateError, match="1 steps inside"):
         mcts.run(root.children[0], SEEN, range(5))
     for other in (MCTS(Table(), mcts.config), MCTS(mcts.network, MCTSConfig(discount=0.5))):
-        with pytest.raises(SearchStateError, match="another network or other settings"):
+        with pytest.raises(SearchStateError, match="settings"):
             other.run(root, SEEN, range(5))
     root.children[0].visit_count = 7
     with pytest.raises(SearchStateError, match="changed by hand"):
@@ -584,7 +584,7 @@ def test_s0_20_an_environment_of_chess():
     )
     assert (reward, done, info["outcome"], info["move"]) == (1.0, True, "checkmate", "d8h4")
     assert environment.get_legal_actions() == []
-    with pytest.raises(GameOver, match=r"The game is over \(checkmate\): call reset"):
+    with pytest.raises(GameOver, match=r"checkmate.*reset"):
         environment.step(0)
     assert np.array_equal(environment.reset(), ChessEnvironment().observation())
 
@@ -687,7 +687,7 @@ def test_s0_21_it_is_saved_and_read_again(network, tmp_path):
     save_network(
         build_network("1x8", game=Chess(encoder="planes19")), tmp_path / "plain.safetensors"
     )
-    with pytest.raises(NetworkError, match="holds a Network, which is not a learned model"):
+    with pytest.raises(NetworkError, match=r"Network.*learned model"):
         MuZeroNetwork.load(tmp_path / "plain.safetensors")
 
 
@@ -910,18 +910,16 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
     fresh, _ = searched(Table(), [0, 1])
     assert visits(given) == visits(fresh)
     root = RootNode(0, None)
-    with pytest.raises(GameOver, match="There is no legal action: search a position that still"):
+    with pytest.raises(GameOver, match="legal action"):
         mcts.run(root, SEEN, [])
-    with pytest.raises(ValueError, match="no legal action"):
+    with pytest.raises(ValueError, match="legal action"):
         select_action(Table(), MCTSConfig(), SEEN, [])
-    with pytest.raises(
-        ConfigError, match="Action 5 is legal, but the network knows 5: give codes from 0 to 4"
-    ):
+    with pytest.raises(ConfigError, match=r"Action 5 .*0 to 4"):
         mcts.run(root, SEEN, [0, 5])
-    with pytest.raises(ConfigError, match=r"name one action twice: \[1, 1\]"):
+    with pytest.raises(ConfigError, match=r"legal_actions.*\[1, 1\]"):
         mcts.run(root, SEEN, [1, 1])
     for wrong in (None, [0.5], [True, False], 3, ["a"], np.array([True, False])):
-        with pytest.raises(ConfigError, match="give a list of action codes, which are whole"):
+        with pytest.raises(ConfigError, match="legal_actions is"):
             mcts.run(root, SEEN, wrong)
         with pytest.raises(ConfigError, match="legal_actions is"):
             select_action(Table(), MCTSConfig(), SEEN, wrong)
@@ -929,7 +927,7 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
         found = RootNode(0, None)
         mcts.run(found, SEEN, same)
         assert visits(found) == visits(fresh)
-    with pytest.raises(ConfigError, match=r"children for \[0, 1\], but legal_actions are \[0, 2\]"):
+    with pytest.raises(ConfigError, match=r"\[0, 1\].*legal_actions.*\[0, 2\]"):
         mcts.run(given, SEEN, [0, 2])
     expanded = RootNode(0, None)  # children, but no hidden state: that of the observation
     for action in (0, 1):
@@ -938,12 +936,12 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
     assert expanded.hidden_state == 7 and expanded.visit_count == 51
     beyond = RootNode(0, 7)
     beyond.children[9] = Node(1.0)
-    with pytest.raises(ConfigError, match="Action 9 is legal, but the network knows 5"):
+    with pytest.raises(ConfigError, match=r"Action 9 .*5"):
         mcts.run(beyond, SEEN, [9])
-    with pytest.raises(ConfigError, match="root is a str: give a RootNode"):
+    with pytest.raises(ConfigError, match=r"root is a str.*RootNode"):
         mcts.run("e4", SEEN, [0, 1])
     root.to_play = 2
-    with pytest.raises(ConfigError, match="to_play is 2: it must be from 0 to 1"):
+    with pytest.raises(ConfigError, match=r"to_play is 2.*0 to 1"):
         mcts.run(root, SEEN, [0, 1])
     assert root.visit_count == 0 and not root.expanded()
 

@@ -185,7 +185,7 @@ def liar(actions):
 
 def test_a_key_that_lies_is_reported_with_both_states():
     game = liar([[a % 3, 5] for a in range(7)])
-    with pytest.raises(GameContractError, match=r"actions are \[.*\] in one and \[.*\] in"):
+    with pytest.raises(GameContractError, match=r"\[\d\].*\[\d\]"):
         searched(game, SearchConfig(simulations=50, transpositions=True))
 
 
@@ -193,7 +193,7 @@ def test_a_key_that_lies_is_reported_with_both_states():
     "other", [{"selection": "gumbel"}, {"widening": 1.0}, {"rave": 5.0}, {"horizon": 3}]
 )
 def test_settings_that_need_a_tree_are_refused(other):
-    with pytest.raises(ConfigError, match="transpositions=True does not work with"):
+    with pytest.raises(ConfigError, match=next(iter(other))):
         SearchConfig(transpositions=True, **other)
 
 
