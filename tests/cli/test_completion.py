@@ -40,7 +40,7 @@ def completed(bash, *words, load='eval "$(sylvan --show-completion)"'):
 
 
 def test_subcommands(bash):
-    names = {command.__name__.replace("_", "-") for command in COMMANDS} | {"runs"}
+    names = {command.__name__.replace("_", "-") for command in COMMANDS} | {"cluster", "runs"}
     assert completed(bash, "sylvan", "") == names
     assert completed(bash, "sylvan", "pr") == {"pretrain", "practise"}
 

@@ -430,6 +430,27 @@ class KeyWithoutHistory(Row):
         return []
 
 
+@broken("position_key()", "that of an earlier state of this line")
+class PositionRecurs(Row):
+    def position_key(self, ply):
+        return b"here"
+
+
+@broken("position_key()", "return bytes")
+class PositionIsNumber(Row):
+    def position_key(self, ply):
+        return ply
+
+
+@broken("position_key()", "was the same")
+class PositionWithoutOwner(Row):
+    def key(self):
+        return None
+
+    def position_key(self, ply):
+        return (self.cells != 0).tobytes()
+
+
 @broken("symmetries()", "not a permutation of 0 to 3")
 class SymmetryNoPermutation(Row):
     def symmetries(self):

@@ -58,6 +58,7 @@ def test_there_is_a_broken_game_for_every_method() -> None:
         "default_evaluator",
         "fallback_evaluator",
         "native_views",
+        "is_repetition",
     }
     contract = {name for name in vars(Game) if not name.startswith("_")} - free
     assert contract | {"num_players", "num_actions"} == named

@@ -22,7 +22,9 @@ _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;.*extra == ['\"]([\
 
 # The module whose import shows that an extra works; extras without one are checked by version.
 _PROBES = {
+    "cluster": "ray",
     "gym": "gymnasium",
+    "notebook": "anywidget",
     "openspiel": "pyspiel",
     "torch": "torch",
     "train": "tensorboard",

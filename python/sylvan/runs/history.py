@@ -52,7 +52,7 @@ def stride(step: int, most: int) -> int:
     """The distance of the kept steps.
 
     >>> [stride(step, 4) for step in (1, 4, 5, 8, 9, 100)]
-    [1, 1, 2, 2, 4, 32]
+    [1, 1, 2, 2, 2, 32]
     """
     apart = 1
     while step // apart > most:
