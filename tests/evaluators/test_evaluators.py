@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -51,13 +52,19 @@ def test_functions_and_none_have_no_name():
     assert evaluator_for(TicTacToe(), say) is say
 
 
-def test_the_default_is_a_network_for_chess_and_rollouts_for_the_rest():
-    network = evaluator_for(Chess(), None)
-    assert (network.name, network.header.game) == ("chess network", "chess")
-    assert evaluator_for(Chess(), None) is network is evaluator_for(Chess(), "shipped")
+def test_the_default_is_the_network_of_the_game():
+    names = {"chess": Chess(), "connect4": ConnectFour(), "tictactoe": TicTacToe()}
+    for name, game in names.items():
+        network = evaluator_for(game, None)
+        assert network.name == f"{name} network"
+        assert evaluator_for(game, None) is network is evaluator_for(game, "shipped")
+
+
+def test_the_default_without_a_network():
     assert evaluator_for(Blob(), None) == CardCounter()
-    for game in (TicTacToe(), ConnectFour(), make(Shape())):
-        assert evaluator_for(game, None) == Rollout()
+    with warnings.catch_warnings(action="error"):
+        for game in (ConnectFour(columns=5, rows=4), make(Shape())):
+            assert evaluator_for(game, None) == Rollout()
 
 
 @pytest.mark.parametrize("damage", ["missing", "flipped"])

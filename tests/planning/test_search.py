@@ -27,7 +27,7 @@ def test_the_first_lines_of_the_documentation():
 
 @pytest.mark.parametrize(
     ("game", "name"),
-    [(Chess(), "chess network"), (ConnectFour(), "rollout"), (make(Shape()), "rollout")],
+    [(Chess(), "chess network"), (ConnectFour(), "connect4 network"), (make(Shape()), "rollout")],
 )
 def test_every_game_has_an_evaluator(game, name):
     assert sylvan.search(game, simulations=10).evaluator == name

@@ -1,11 +1,11 @@
 """Networks that come with Sylvan: chess, Connect Four on 7 × 6, tic-tac-toe.
 
 They are ONNX files in `sylvan/nets` and run without PyTorch; `sylvan/nets/README.md` gives the
-command that made each. The name `shipped` stands for them: it is the default of a search of chess,
-and of `sylvan play` for every game that has one.
+command that made each. The name `shipped` stands for them. It is the default evaluator of these
+games everywhere: in searches, analyses, matches and games against people.
 
-If the file of a default is missing or damaged, the game's `fallback_evaluator` takes its place with
-a `RuntimeWarning`.
+On other boards the default is the game's `fallback_evaluator`. It also takes the place of a file
+that is missing or damaged, with a `RuntimeWarning`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,17 @@ def shipped_network(game: Game) -> Path | None:
     >>> shipped_network(Chess()).name, shipped_network(ConnectFour(columns=5, rows=4))
     ('chess.onnx', None)
     """
+    path = _path(game)
+    return path if path is not None and path.is_file() else None
+
+
+def _path(game: Game) -> Path | None:
+    """Return where the network of a game is; None if no network is for it."""
     from sylvan.networks.header import game_name
 
     choose: Callable[[Game], str | None] | None = registry.find("networks", game_name(game))
     name = None if choose is None else choose(game)
-    return NETS / name if name is not None and (NETS / name).is_file() else None
+    return None if name is None else NETS / name
 
 
 def chess_network(game: Game) -> str | None:
@@ -82,7 +88,9 @@ class Shipped:
         return _loaded(path)
 
     def of_or(self, game: Game, fallback: Evaluator) -> Evaluator:
-        """Return the evaluator of the network; if it cannot be used, warn and return `fallback`."""
+        """Return the evaluator of the network, or `fallback`; warn if there should be a network."""
+        if _path(game) is None:
+            return fallback
         try:
             return self.of(game)
         except (ConfigError, NetworkError) as error:

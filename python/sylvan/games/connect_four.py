@@ -51,6 +51,7 @@ class ConnectFour(_native.ConnectFour, Game):
 
     num_players = 2
     zero_sum = True
+    default_evaluator = "shipped"
     value_range = (-1.0, 1.0)
 
     def symmetries(self) -> Sequence[Symmetry]:

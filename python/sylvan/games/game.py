@@ -96,7 +96,8 @@ class Game(ABC):
     """Whether the payments of two seats always add up to zero. Default: true for two seats."""
 
     default_evaluator: str = "rollout"
-    """The name of a search's default evaluator; `shipped` is the network that comes with Sylvan."""
+    """The name of a search's default evaluator; `shipped`: the network that comes with Sylvan, if
+    there is one for this board."""
 
     fallback_evaluator: str = "rollout"
     """The name of the evaluator to use if the default is a network that cannot be used."""

@@ -41,6 +41,7 @@ class TicTacToe(_native.TicTacToe, Game):
     num_players = 2
     num_actions = 9
     zero_sum = True
+    default_evaluator = "shipped"
     value_range = (-1.0, 1.0)
     max_length = 9
 
