@@ -19,7 +19,7 @@ from sylvan.cluster.coordinator import Arrivals, Coordinator, Orders, Report, Ru
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.profile import Probe, WorkerFacts
 
-PROBE = Probe("recipe", "network", "onnx", "cpu", 0, b"answers", "1/1", {})
+PROBE = Probe("recipe", "network", ["onnxruntime"], "cpu", 0, b"answers", "1/1", {})
 
 
 @dataclass(frozen=True)

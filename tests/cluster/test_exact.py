@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,28 +12,33 @@ from sylvan.runs.loop import train
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.workers import WorkerTotals
 from tests.cluster.threads import Threads
-from tests.runs.killing import outcome_of, tiny
+from tests.runs.killing import outcome_of, tiny, tiny_learned
 
 STEPS = 3
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory) -> dict[str, object]:
-    """The files of the run on one machine."""
-    folder: Path = tmp_path_factory.mktemp("alone") / "run"
-    train(tiny(STEPS), folder)
-    return outcome_of(folder, STEPS)
+def alone(config: TrainingConfig, folder: Path) -> dict[str, object]:
+    """The files of a run on one machine."""
+    train(config, folder)
+    return outcome_of(folder, config.run.steps)
+
+
+def on_workers(config: TrainingConfig, folder: Path) -> tuple[dict[str, object], dict[str, Any]]:
+    """The files of the same run on two workers, and the coordinator's last status."""
+    with Threads(folder / "cluster") as cluster:
+        train(config, folder / "run", player=cluster.player)
+        status = cluster.link.status()
+    return outcome_of(folder / "run", config.run.steps), status
 
 
 def differing(one: dict[str, object], two: dict[str, object]) -> list[str]:
     return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
 
 
-def test_two_workers_make_the_run_of_one_machine(alone, tmp_path):
-    with Threads(tmp_path / "cluster") as cluster:
-        train(tiny(STEPS), tmp_path / "run", player=cluster.player)
-        status = cluster.link.status()
-    assert differing(alone, outcome_of(tmp_path / "run", STEPS)) == []
+def test_two_workers_make_the_run_of_one_machine(tmp_path):
+    config = tiny(STEPS)
+    found, status = on_workers(config, tmp_path)
+    assert differing(alone(config, tmp_path / "alone"), found) == []
     assert status["counts"]["taken"] >= 2 * STEPS
     assert all(worker["leases"] for worker in status["workers"])
     for line in Metrics(tmp_path / "run").lines():
@@ -61,9 +67,27 @@ PYTHON = {"game": {"name": f"{NIM}:Nim"}, "search": {"simulations": 4}, "arena":
 def test_all_kinds_of_games_are_played_as_on_one_machine(changes, tmp_path):
     sections = tiny(2).model_dump(exclude_unset=True)
     config = TrainingConfig(**(sections | changes))
-    train(config, tmp_path / "alone")
-    with Threads(tmp_path / "cluster") as cluster:
-        train(config, tmp_path / "run", player=cluster.player)
-        assert cluster.link.status()["counts"]["taken"] >= 4
-    one, two = outcome_of(tmp_path / "alone", 2), outcome_of(tmp_path / "run", 2)
-    assert differing(one, two) == []
+    found, status = on_workers(config, tmp_path)
+    assert differing(alone(config, tmp_path / "alone"), found) == []
+    assert status["counts"]["taken"] >= 4
+
+
+def learned(game: str, **settings: Any) -> TrainingConfig:
+    """A tiny MuZero run, whose games of later steps begin early."""
+    config = tiny_learned(STEPS, game)
+    return config.replace(selfplay=config.selfplay.replace(lag=1, **settings))
+
+
+@pytest.mark.parametrize("game", ["gym:CartPole-v1", "tictactoe"])
+def test_learned_models_make_the_run_of_one_machine(game, tmp_path):
+    if game.startswith("gym:"):
+        pytest.importorskip("gymnasium")
+    config = learned(game, segment_plies=8)  # episodes are continued by other workers
+    found, status = on_workers(config, tmp_path)
+    assert differing(alone(config, tmp_path / "alone"), found) == []
+    assert status["counts"]["taken"] >= 2 * STEPS
+    assert all(worker["leases"] for worker in status["workers"])
+    for line in Metrics(tmp_path / "run").lines():
+        assert line["seconds.network"] > 0
+    if game.startswith("gym:"):
+        assert found["state"]["selfplay"]["episodes"]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-import sylvan.cluster.player as player_module
+import sylvan.cluster.recipe as recipe_module
 from sylvan.cluster.coordinator import Report, Rules
+from sylvan.runs.loop import train
+from sylvan.runs.run import Run
 from tests.cluster.threads import Games, Threads
+from tests.runs.killing import tiny_learned
 
 STEPS = 8
 
@@ -68,9 +72,30 @@ def test_a_resumed_run_takes_no_game_twice(games, tmp_path):
 @pytest.mark.parametrize("exact", [True, False])
 def test_only_exact_mode_gives_a_step_to_one_worker(exact, games, tmp_path, monkeypatch):
     """Where answers depend on the rest of a batch."""
-    monkeypatch.setattr(player_module, "answers_depend_on_batch", lambda *_: True)
+    monkeypatch.setattr(recipe_module, "answers_depend_on_batch", lambda *_: True)
     with Threads(tmp_path) as cluster:
         player = (cluster.player if exact else cluster.fast_player)(games.run)
         assert all(games.play(1, player))
         assert player._recipe.one_actor == exact
         assert {len(parts) == 1 for parts in player._parts.values()} == {exact}
+
+
+def test_episodes_go_on_wherever_their_parts_are_taken(tmp_path):
+    """Steps take parts of other steps, which continue other episodes than their own lease."""
+    pytest.importorskip("gymnasium")
+    config = tiny_learned(8)
+    few = config.selfplay.replace(positions=16, lag=1, segment_plies=8)
+    config = config.replace(selfplay=few, arena=config.arena.replace(every=0))
+    with Threads(tmp_path / "cluster") as cluster:
+        collect = cluster.link.collect
+
+        def newest_first(life, number):
+            found = collect(life, number)
+            return replace(found, done=tuple(sorted(found.done, key=lambda done: done.name)[::-1]))
+
+        cluster.link.collect = newest_first
+        train(config, tmp_path / "run", player=cluster.fast_player)
+    run = Run.open(tmp_path / "run")
+    assert sum(run.metrics.columns()["selfplay.dropped"]) == 0
+    cut = [tuple(each) for each in run.checkpoints.read(8).part("selfplay")["episodes"]]
+    assert len(cut) == len(set(cut)) > 0

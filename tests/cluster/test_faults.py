@@ -15,13 +15,13 @@ from safetensors.numpy import load, save
 import sylvan.cluster.worker as worker_module
 from sylvan.cluster.address import ClusterOptions
 from sylvan.cluster.coordinator import Coordinator, Rules
-from sylvan.cluster.driver import connected, train_on_cluster
+from sylvan.cluster.driver import connected
 from sylvan.cluster.node_cache import NodeCache
+from sylvan.cluster.recipe import Recipe
 from sylvan.cluster.run_files import ClusterFiles, finished_in
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError
 from tests.cluster.threads import RULES, Games, Threads
-from tests.runs.killing import tiny_learned
 
 STEPS = 3
 
@@ -200,7 +200,7 @@ def test_a_worker_of_another_version_is_refused(games, expected, tmp_path, monke
 
 def test_a_worker_that_computes_otherwise_is_refused(games, tmp_path, monkeypatch):
     """It says the right version, but its answers differ in the last bit."""
-    honest = worker_module.answers
+    honest = Recipe.answers
 
     def wrong(*arguments):
         found = bytearray(honest(*arguments))
@@ -209,7 +209,7 @@ def test_a_worker_that_computes_otherwise_is_refused(games, tmp_path, monkeypatc
 
     with Threads(tmp_path, workers=1) as cluster:
         games.play(1, cluster.player(games.run))
-        monkeypatch.setattr(worker_module, "answers", wrong)
+        monkeypatch.setattr(Recipe, "answers", wrong)
         cluster.add("liar")
         deadline = time.monotonic() + 10
         while not cluster.refused:
@@ -328,12 +328,6 @@ def test_a_damaged_copy_is_fetched_again(tmp_path):
         cache.blob(name, storage.blob)
 
 
-def test_a_learned_model_cannot_play_on_a_cluster_yet(tmp_path):
-    with pytest.raises(ClusterError, match="'muzero'"):
-        train_on_cluster(tiny_learned(1), tmp_path / "run", ClusterOptions("local", 1))
-    assert not (tmp_path / "run").exists()
-
-
 def test_no_cluster_is_one_sentence(monkeypatch):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -351,4 +345,4 @@ def test_the_plan_has_no_secrets_and_is_json(games, tmp_path):
         games.play(1, cluster.player(games.run))
         files.save_plan(cluster.link.coordinator)
     plan = json.loads((files.folder / "plan.json").read_text())
-    assert plan["leases"] and set(plan) == {"step", "leases", "probe"}
+    assert plan["leases"] and set(plan) == {"protocol", "step", "leases", "probe"}

@@ -10,6 +10,8 @@ works without it and is tested without it.
 | `storage` | the folder or object store that all machines reach |
 | `profile` | which workers may play |
 | `coordinator` | hands out leases, takes each once |
+| `network_files` | networks as files, and what evaluates there |
+| `slots` | what plays leases in a worker |
 | `recipe` | what a worker needs to play |
 | `node_cache` | networks on a machine's own disk |
 | `shard_games` | games as bytes |

@@ -73,11 +73,6 @@ def train_on_cluster(
 
     :raises ClusterError: the cluster cannot be reached, or another coordinator trains the run.
     """
-    if config.run.algorithm != "alphazero":
-        raise ClusterError(
-            f"run.algorithm is {config.run.algorithm!r}, and workers of a cluster play only with "
-            "the game's rules so far: train this run without --cluster."
-        )
     path = Path(folder).resolve()
     watch = watch or Watcher()
     # The learner's machine decides on the device: this one may have another.

@@ -17,7 +17,7 @@ from typing import Any
 
 __all__ = ["PROTOCOL", "Done", "Lease", "content_hash", "cut"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages, shards and leases; workers with another one are refused."""
 
 
@@ -47,6 +47,8 @@ class Lease:
     """Hash of the recipe: game, self-play, search, evaluation profile."""
     positions: str = ""
     """Hash of the positions to start from; empty: there are none."""
+    unfinished: str = ""
+    """Hash of the episodes that its first games continue; empty: there are none."""
     protocol: int = PROTOCOL
 
     @cached_property

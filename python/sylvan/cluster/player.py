@@ -27,24 +27,19 @@ from typing import Any, Protocol
 
 from sylvan.cluster.coordinator import Arrivals
 from sylvan.cluster.lease import Done, Lease, content_hash, cut
-from sylvan.cluster.profile import Probe, answers, version
-from sylvan.cluster.recipe import Recipe, model_of, positions_blob, recipe_of
+from sylvan.cluster.network_files import model_of
+from sylvan.cluster.profile import Probe, version
+from sylvan.cluster.recipe import Recipe, episodes_blob, positions_blob, recipe_of
 from sylvan.cluster.shard_games import ShardGames, joined
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
-from sylvan.runs.config import TrainingConfig
+from sylvan.muzero.model_player import ModelPlayer
 from sylvan.runs.run import Run
 from sylvan.runs.workers import WorkerTotals
-from sylvan.selfplay.actors import Actors
-from sylvan.selfplay.lease_player import (
-    AnyEvaluator,
-    Load,
-    PlayedLease,
-    Watch,
-    answers_depend_on_batch,
-    search_of_a_lease,
-)
+from sylvan.selfplay.game_columns import GameColumns
+from sylvan.selfplay.lease_player import Load, PlayedLease, Watch
 from sylvan.selfplay.leases import Lease as StepLease
+from sylvan.selfplay.leases import Unfinished, cut_episodes
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 log = logging.getLogger(__name__)
@@ -61,7 +56,8 @@ RETRY = 0.5
 """Seconds between two attempts to use the storage."""
 
 PARTS = 2
-"""Parts of a step for each worker, if games are many: each worker plays two at once."""
+"""Parts of a step for each worker, if games are many: each worker plays two at once, but with a
+learned model one after another."""
 
 
 class LearnerLink(Protocol):
@@ -123,6 +119,8 @@ class ClusterPlayer:
         """Leases that are over, whose games were not needed yet."""
         self._broken: dict[str, str] = {}
         """Leases that no worker can play, and why."""
+        self._going_on: dict[str, list[Unfinished]] = {}
+        """The episodes that parts continue."""
         self._done: dict[str, Done] = {}
         self._games: dict[str, ShardGames] = {}
         """Games that were read."""
@@ -156,7 +154,22 @@ class ClusterPlayer:
         dropped = [
             _error(number, kind, text) for each in found for number, kind, text in each.dropped
         ]
-        return PlayedLease(games, dropped, statistics)
+        unfinished = [
+            episode
+            for part, each in zip(parts, found, strict=True)
+            for episode in self._cut_episodes(part, each.games)
+        ]
+        return PlayedLease(games, dropped, statistics, unfinished)
+
+    def _cut_episodes(self, part: Lease, games: GameColumns) -> list[Unfinished]:
+        """The episodes of a part that other leases continue."""
+        assert self._recipe is not None
+        if not self._recipe.learned:
+            return []
+        going_on = self._going_on[part.name]
+        return cut_episodes(
+            StepLease(part.step, 0, part.first, part.count, unfinished=going_on), games
+        )
 
     def _add_totals(self, step: int, played: Sequence[Done]) -> None:
         """Add leases to the totals of the workers, which only a report reads."""
@@ -211,28 +224,34 @@ class ClusterPlayer:
 
     # --- cutting ------------------------------------------------------------------------------
 
-    def _cut(self, lease: StepLease, evaluator: AnyEvaluator) -> list[Lease]:
-        """The parts of a lease, whose network and positions are in the storage afterwards."""
+    def _cut(self, lease: StepLease, evaluator: Any) -> list[Lease]:
+        """The parts of a lease; what they need is in the storage afterwards."""
         recipe = self._recipe or self._make_recipe(evaluator)
         network = self.storage.put_blob(self._network(evaluator, lease.network))
         if self._probe is None:
             self._probe = self._make_probe(recipe, evaluator, network)
-        positions = positions_blob(lease.positions)
-        stored = self.storage.put_blob(positions) if positions else ""
-        size = lease.count if recipe.one_actor else self._part_size(lease.count)
-        return [
-            Lease(self.identity, lease.number, first, count, network, self._settings, stored)
-            for first, count in cut(lease.first, lease.count, size)
-        ]
+        positions = self._put(positions_blob(lease.positions))
+        size = lease.count if recipe.one_actor else self._part_size(recipe, lease.count)
+        parts = []
+        for first, count in cut(lease.first, lease.count, size):
+            place = first - lease.first
+            going_on = lease.unfinished[place : place + count]
+            common = (network, self._settings, positions, self._put(episodes_blob(going_on)))
+            parts.append(Lease(self.identity, lease.number, first, count, *common))
+            self._going_on[parts[-1].name] = going_on
+        return parts
 
-    def _part_size(self, count: int) -> int:
-        """Games of a part: small enough for every worker to have two, at most half of the parallel
-        games, so that two fill a batch.
+    def _put(self, data: bytes) -> str:
+        return self.storage.put_blob(data) if data else ""
+
+    def _part_size(self, recipe: Recipe, count: int) -> int:
+        """Games of a part: small enough for every worker to have two, at most as many as a worker
+        plays at once.
         """
-        most = max(1, self.run.config.selfplay.games // 2)
+        most: int = recipe.selfplay["games"]
         return max(1, min(most, math.ceil(count / (PARTS * self.workers))))
 
-    def _network(self, evaluator: AnyEvaluator, step: int) -> bytes:
+    def _network(self, evaluator: Any, step: int) -> bytes:
         """The file of a network that `evaluator` runs."""
         model = model_of(evaluator)
         if model is not None:
@@ -241,51 +260,32 @@ class ClusterPlayer:
         average = folder / "average.safetensors"
         return (average if average.exists() else folder / "network.safetensors").read_bytes()
 
-    def _make_recipe(self, evaluator: AnyEvaluator) -> Recipe:
+    def _make_recipe(self, evaluator: Any) -> Recipe:
         config = self.run.config
-        search = search_of_a_lease(config.search, config.selfplay)
-        one_actor = self.exact and self._depends_on_batch(config, evaluator)
-        selfplay = config.selfplay
-        if not one_actor:
-            selfplay = selfplay.replace(games=max(1, selfplay.games // 2))
-        else:
+        recipe = recipe_of(config, evaluator, exact=self.exact)
+        if recipe.learned:  # check the settings here, not in each worker
+            here = config.selfplay.replace(processes=0)
+            checked = ModelPlayer(recipe.spec, here, recipe.seed, search=config.search)
+            self.notes += checked.notes
+        if recipe.one_actor:
             self.notes.append(
                 "The network's answers depend on the rest of a batch on this machine: one worker "
                 "plays all games of a step, so that they are reproducible. --cluster-mode fast "
                 "uses all workers."
             )
-        network = config.network.model_dump(mode="json")
-        network |= {"seed": config.run.seed}
-        recipe = recipe_of(
-            config.game.spec,
-            config.run.seed,
-            selfplay,
-            search,
-            network,
-            evaluator,
-            one_actor=one_actor,
-        )
         self._settings = self.storage.put_blob(recipe.to_bytes())
         self._recipe = recipe  # now that it is in the storage
         return recipe
 
-    def _depends_on_batch(self, config: TrainingConfig, evaluator: AnyEvaluator) -> bool:
-        header = evaluator.header  # type: ignore[union-attr]
-        search = config.search.replace(threads=1)
-        actors = Actors(
-            config.game.spec, config.selfplay, config.run.seed, header.encoding, search, actors=1
-        )
-        return answers_depend_on_batch(evaluator, actors, config.run.seed)
-
-    def _make_probe(self, recipe: Recipe, evaluator: AnyEvaluator, network: str) -> Probe:
+    def _make_probe(self, recipe: Recipe, evaluator: Any, network: str) -> Probe:
         seed = self.run.config.run.seed
         return Probe(
             self._settings,
             network,
-            recipe.runtime,
+            recipe.libraries,
             recipe.device,
             seed,
-            answers(evaluator, recipe.first, seed),
+            recipe.answers(evaluator, seed),
             version(),
             recipe.profile,
         )
@@ -308,8 +308,9 @@ class ClusterPlayer:
         parts = [part for parts in self._parts.values() for part in parts]
         for name in self.storage.shards() - {part.name for part in parts}:
             self.storage.remove_shard(name)
-        blobs = {part.network for part in parts} | {part.positions for part in parts}
-        blobs |= {self._settings}
+        blobs = {self._settings}
+        for part in parts:
+            blobs |= {part.network, part.positions, part.unfinished}
         if self._probe is not None:
             blobs |= {self._probe.network}
         self.storage.keep_blobs(blobs)
@@ -319,6 +320,7 @@ class ClusterPlayer:
         self.link.forget_leases(names)
         for name in names:
             self._games.pop(name, None)
+            self._going_on.pop(name, None)
             self._done.pop(name, None)
             self._unread.pop(name, None)
             self._broken.pop(name, None)

@@ -9,6 +9,7 @@ larger difference shows a broken card or another network.
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
@@ -58,8 +59,8 @@ class Probe:
     """Hash of the recipe, which says how to evaluate."""
     network: str
     """Hash of the network's file."""
-    runtime: str
-    """`onnx` or `torch`."""
+    libraries: list[str]
+    """Packages whose versions decide the last bits."""
     device: str
     """`cpu` or `cuda`."""
     seed: int
@@ -125,19 +126,24 @@ def version() -> str:
     return f"{metadata.version('sylvan')}/{native_version}"
 
 
-def evaluation_profile(kind: str, device: str) -> dict[str, str]:
+def evaluation_profile(libraries: Iterable[str], device: str) -> dict[str, str]:
     """What the last bits of an evaluation depend on, besides the network.
 
-    :param kind: `onnx` or `torch`.
+    :param libraries: packages that evaluate or play.
     :param device: `cpu`, or the name of a card.
+
+    >>> evaluation_profile(["such-a-package"], "cpu")["such-a-package"]
+    'missing'
     """
-    library = {"onnx": "onnxruntime", "torch": "torch"}[kind]
-    return {
-        "device": device,
-        "machine": platform.machine(),
-        library: metadata.version(library),
-        "numpy": metadata.version("numpy"),
-    }
+    versions = {library: _installed(library) for library in libraries}
+    return {"device": device, "machine": platform.machine(), **versions}
+
+
+def _installed(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "missing"
 
 
 def answers(evaluator: AnyEvaluator, first: Game, seed: int) -> bytes:

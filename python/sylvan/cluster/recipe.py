@@ -3,38 +3,49 @@
 It is JSON in the storage, under its hash. Everything in it can change the games or their last bits,
 so a changed setting is another recipe and its leases have other names. What cannot (threads, the
 size of a cache) is the worker's own matter.
-
-A network travels as the model that ONNX Runtime runs, with the very constants that the learner's
-evaluator has; where PyTorch evaluates (on a GPU), as the file of a checkpoint.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sylvan import _native
 from sylvan._native import mix
-from sylvan.cluster.profile import evaluation_profile
-from sylvan.errors import ClusterError
+from sylvan.cluster.network_files import (
+    model_of,
+    network_in,
+    onnx_model,
+    torch_evaluator,
+    torch_model,
+)
+from sylvan.cluster.profile import POSITIONS, answers, evaluation_profile
+from sylvan.cluster.slots import ActorsSlot, LeaseSlot, ModelSlot
 from sylvan.evaluators import Evaluator
-from sylvan.evaluators.cached import Cached, network_of
+from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.model_answers import depends_on_batch, fixed_observations, model_answers
+from sylvan.muzero.model_player import ModelPlayer
 from sylvan.planning import SearchConfig
+from sylvan.runs.config import TrainingConfig
 from sylvan.selfplay.actors import Actors, Room, batch_rows
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.lease_player import AnyEvaluator
+from sylvan.selfplay.lease_player import answers_depend_on_batch, search_of_a_lease
+from sylvan.selfplay.leases import Unfinished
+from sylvan.selfplay.restarts import Position
 
-__all__ = ["Recipe", "model_of"]
+__all__ = ["Recipe", "recipe_of"]
+
+TRIED = 1024
+"""Maximum observations with which a learned model is tried out."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +63,12 @@ class Recipe:
     """`onnx` or `torch`."""
     device: str
     """`cpu` or `cuda`."""
+    learned: bool = False
+    """Whether games are planned in a learned model, and not with the rules."""
     one_actor: bool = False
-    """Answers depend on the rest of a batch, so one thread plays a lease."""
+    """Answers depend on the rest of a batch, so one thread plays a whole step."""
+    split: int = 0
+    """Threads that share a batch, if answers depend on it; 0: as many as a worker has."""
     network: dict[str, Any] = field(default_factory=dict)
     """For PyTorch: the network's settings."""
     batch: int = 0
@@ -85,19 +100,6 @@ class Recipe:
     def _encoding(self) -> Encoding | None:
         return None if self.encoding is None else Encoding(**self.encoding)
 
-    def actors(self, threads: int, bell: _native.Bell) -> Actors:
-        """Actors that play one lease at a time."""
-        return Actors(
-            self.spec,
-            SelfPlayConfig(**self.selfplay),
-            mix(self.seed, 0),
-            self._encoding,
-            SearchConfig(**self.search).replace(threads=threads),
-            actors=1 if self.one_actor else None,
-            room=self._room,
-            bell=bell,
-        )
-
     @property
     def _room(self) -> Room:
         if self.runtime == "onnx":
@@ -106,85 +108,101 @@ class Recipe:
 
         return batch_room(self.device)
 
-    def evaluator(self, network: bytes, threads: int, cache_bytes: int) -> Evaluator:
-        """The evaluator of a network's file.
+    @property
+    def libraries(self) -> list[str]:
+        """The packages whose versions decide the last bits."""
+        evaluating = {"onnx": "onnxruntime", "torch": "torch"}[self.runtime]
+        return [evaluating, "numpy", *(["gymnasium"] if self.spec.is_gymnasium else [])]
+
+    def slots(self, threads: int, leases: int) -> Sequence[LeaseSlot]:
+        """What plays up to `leases` leases at once."""
+        selfplay = SelfPlayConfig(**self.selfplay)
+        search = SearchConfig(**self.search).replace(threads=threads)
+        if self.learned:
+            player = ModelPlayer(self.spec, selfplay, self.seed, self._encoding, search, threads)
+            return [ModelSlot(player)]
+        bell, room = _native.Bell(), self._room
+        own = (self.spec, selfplay, mix(self.seed, 0), self._encoding, search)
+        actors = 1 if self.one_actor else None
+        return [
+            ActorsSlot(Actors(*own, actors=actors, room=room, bell=bell)) for _ in range(leases)
+        ]
+
+    def evaluator(self, network: bytes, threads: int, cache_bytes: int) -> Any:
+        """What evaluates with a network's file: an evaluator, or a learned model.
 
         :param threads: CPU threads that share a batch.
         :param cache_bytes: of the cache of evaluations, on a CPU; 0: none.
         """
+        threads = self.split or threads
+        if self.learned and self.runtime == "onnx":
+            return onnx_model(network, threads)
+        if self.learned:
+            return torch_model(network, self.device, threads)
         evaluator: Evaluator
         if self.runtime == "onnx":
             evaluator = OnnxEvaluator(network, threads=threads)
         else:
-            evaluator = self._in_pytorch(network)
+            first = self.spec.first()
+            evaluator = torch_evaluator(network, first, self.network, self.device, self.batch)
         cached = cache_bytes and self.device == "cpu"
         return Cached(evaluator, cache_bytes) if cached else evaluator
 
-    def _in_pytorch(self, network: bytes) -> Evaluator:
-        from sylvan.evaluators.pytorch import TorchEvaluator
-        from sylvan.learning.plugins import network_named
-        from sylvan.networks.checkpoint import load_tensors, read_checkpoint
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "network.safetensors"
-            path.write_bytes(network)
-            header, tensors = read_checkpoint(path)
-        settings = dict(self.network)
-        extra = settings.pop("settings")
-        module = network_named(settings.pop("size"), game=self.spec.first(), **settings, **extra)
-        load_tensors(module, tensors, "the network of a lease")
-        module.header = header  # type: ignore[assignment]
-        sized = {"batch": self.batch, "one_size": True} if self.device == "cuda" else {}
-        return TorchEvaluator(module, device=self.device, **sized)  # type: ignore[arg-type]
+    def answers(self, evaluator: Any, seed: int) -> bytes:
+        """The answers of an evaluator or a learned model to fixed positions."""
+        if not self.learned:
+            return answers(evaluator, self.first, seed)
+        seen = fixed_observations(self.spec, self.first, POSITIONS, seed)
+        return model_answers(evaluator, seen, self.first.num_actions).tobytes()
 
 
-def model_of(evaluator: AnyEvaluator) -> bytes | None:
-    """The model that an evaluator runs in ONNX Runtime; None if it runs in PyTorch.
+def recipe_of(config: TrainingConfig, evaluator: Any, *, exact: bool = True) -> Recipe:
+    """The recipe of a run, whose learner evaluates with `evaluator`.
 
-    :raises ClusterError: it runs something else.
+    :param exact: whether the last bits of an evaluation matter.
     """
-    assert not isinstance(evaluator, str)
-    network = network_of(evaluator)  # type: ignore[arg-type]
-    if isinstance(network, OnnxEvaluator) and network.running is not None:
-        return network.running
-    if network is None or type(network).__name__ != "TorchEvaluator":
-        raise ClusterError(
-            f"A {type(evaluator).__name__} cannot be sent to other machines: train this run "
-            "without --cluster."
-        )
-    return None
-
-
-def recipe_of(
-    spec: GameSpec,
-    seed: int,
-    selfplay: SelfPlayConfig,
-    search: SearchConfig,
-    network: dict[str, Any],
-    evaluator: AnyEvaluator,
-    *,
-    one_actor: bool,
-) -> Recipe:
-    """The recipe of a run, whose learner evaluates with `evaluator`."""
+    learned = config.run.algorithm == "muzero"
+    spec, selfplay, search = config.game.spec, config.selfplay, config.search
+    encoding = evaluator.header.encoding
+    one_actor = exact and _depends_on_batch(config, evaluator, learned=learned)
+    if not learned:
+        search = search_of_a_lease(search, selfplay)
+        if not one_actor:  # two leases fill a batch
+            selfplay = selfplay.replace(games=max(1, selfplay.games // 2))
     runtime = "torch" if model_of(evaluator) is None else "onnx"
-    own = network_of(evaluator)  # type: ignore[arg-type]
-    assert own is not None
-    device = "cpu" if runtime == "onnx" else str(own.device.type)  # type: ignore[attr-defined]
-    encoding = own.encoding
-    return Recipe(
-        spec.name,
-        _plain(spec.params),
-        seed,
-        _plain(selfplay.model_dump(mode="json")),
-        _plain(search.model_dump(mode="json", exclude={"threads"})),
-        None if encoding is None else asdict(encoding),
-        runtime,
-        device,
-        one_actor,
-        _plain(network) if runtime == "torch" else {},
-        batch_rows(selfplay) if device == "cuda" else 0,
-        evaluation_profile(runtime, device_name(device)),
+    own = network_in(evaluator)
+    device = "cpu" if runtime == "onnx" else str(own.device.type)
+    network = config.network.model_dump(mode="json") | {"seed": config.run.seed}
+    recipe = Recipe(
+        game=spec.name,
+        params=_plain(spec.params),
+        seed=config.run.seed,
+        selfplay=_plain(selfplay.model_dump(mode="json")),
+        search=_plain(search.model_dump(mode="json", exclude={"threads"})),
+        encoding=None if encoding is None else asdict(encoding),
+        runtime=runtime,
+        device=device,
+        learned=learned,
+        one_actor=one_actor,
+        split=own.threads if one_actor and runtime == "onnx" else 0,
+        network=_plain(network) if runtime == "torch" and not learned else {},
+        batch=batch_rows(selfplay) if device == "cuda" and not learned else 0,
     )
+    profile = evaluation_profile(recipe.libraries, device_name(device))
+    return Recipe(**asdict(recipe) | {"profile": profile})
+
+
+def _depends_on_batch(config: TrainingConfig, evaluator: Any, *, learned: bool) -> bool:
+    """Whether the answers to a position depend on the rest of its batch."""
+    spec, seed = config.game.spec, config.run.seed
+    encoding = evaluator.header.encoding
+    if learned:
+        first = spec.first() if encoding is None else spec.first().encoded(encoding)
+        seen = fixed_observations(spec, first, min(TRIED, config.selfplay.games), seed)
+        return depends_on_batch(evaluator, seen, first.num_actions)
+    search = config.search.replace(threads=1)
+    actors = Actors(spec, config.selfplay, seed, encoding, search, actors=1)
+    return answers_depend_on_batch(evaluator, actors, seed)
 
 
 def device_name(device: str) -> str:
@@ -202,12 +220,22 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def positions_blob(positions: list[list[int]]) -> bytes:
+def positions_blob(positions: list[Position]) -> bytes:
     """Positions to start from, as a file; empty if there are none."""
     return json.dumps(positions).encode() if positions else b""
 
 
-def positions_of(data: bytes) -> list[list[int]]:
+def positions_of(data: bytes) -> list[Position]:
     """The positions of such a file."""
-    found: list[list[int]] = json.loads(data)
+    found: list[Position] = json.loads(data) if data else []
     return [np.asarray(each, np.int32).tolist() for each in found]
+
+
+def episodes_blob(episodes: Sequence[Unfinished]) -> bytes:
+    """Episodes to continue, as a file; empty if there are none."""
+    return json.dumps([asdict(each) for each in episodes]).encode() if episodes else b""
+
+
+def episodes_of(data: bytes) -> list[Unfinished]:
+    """The episodes of such a file."""
+    return [Unfinished(**each) for each in json.loads(data)] if data else []

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from sylvan.cluster.coordinator import Coordinator
-from sylvan.cluster.lease import Done, Lease, content_hash
+from sylvan.cluster.lease import PROTOCOL, Done, Lease, content_hash
 from sylvan.cluster.profile import Probe
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, RunError
@@ -139,6 +139,7 @@ class ClusterFiles:
         """Write what a restarted coordinator needs; what is done follows from the shards."""
         probe = coordinator.probe
         plan = {
+            "protocol": PROTOCOL,
             "step": coordinator.step,
             "leases": [lease.to_dict() for lease in coordinator.leases],
             "probe": None
@@ -152,6 +153,8 @@ class ClusterFiles:
         try:
             plan = json.loads((self.folder / "plan.json").read_bytes())
         except (FileNotFoundError, ValueError):
+            return
+        if plan.get("protocol") != PROTOCOL:  # of another version: the learner submits it anew
             return
         probe = plan["probe"]
         if probe is not None:

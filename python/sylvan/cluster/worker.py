@@ -2,10 +2,10 @@
 
     join → evaluate the probe → exchange reports for leases → play → shard → report
 
-It plays two leases at once, so that batches stay full while one ends. Another thread talks to the
-coordinator and fetches networks meanwhile: games never wait for the network, the storage's reads or
-a coordinator that is being restarted. What happens to a worker changes no game: a lease is played
-again from its record.
+It holds two leases at a time, and plays both at once where that fills batches (`slots`). Another
+thread talks to the coordinator and fetches networks meanwhile: games never wait for the network,
+the storage's reads or a coordinator that is being restarted. What happens to a worker changes no
+game: a lease is played again from its record.
 """
 
 from __future__ import annotations
@@ -16,25 +16,22 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
-from sylvan import _native
 from sylvan.cluster.coordinator import Admission, Failed, Orders, Report
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.node_cache import NodeCache
-from sylvan.cluster.profile import Probe, WorkerFacts, answers, evaluation_profile, version
-from sylvan.cluster.recipe import Recipe, device_name, positions_of
+from sylvan.cluster.profile import Probe, WorkerFacts, evaluation_profile, version
+from sylvan.cluster.recipe import Recipe, device_name, episodes_of, positions_of
 from sylvan.cluster.shard_games import ShardGames
+from sylvan.cluster.slots import LeaseSlot, attend_slots
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
-from sylvan.evaluators import Evaluator
-from sylvan.selfplay.actors import Actors, attend
+from sylvan.selfplay.leases import Lease as StepLease
 
 __all__ = ["Refused", "Worker", "WorkerLink", "WorkerOptions"]
 
 log = logging.getLogger(__name__)
-
-ResultT = TypeVar("ResultT")
 
 NETWORKS = 3
 """Networks that a worker keeps ready: those of two leases, and the next one."""
@@ -44,6 +41,10 @@ GOODBYE = 5.0
 
 PATIENCE = 0.2
 """Seconds between two attempts while there is nothing to play."""
+
+
+FIGURES = ("batches", "rows", "capacity", "cache_lookups", "cache_hits")
+"""Sums that a report has, of `SelfPlayStatistics`."""
 
 
 class WorkerLink(Protocol):
@@ -83,13 +84,23 @@ class Refused(ClusterError):
 
 @dataclass
 class _Slot:
-    """Actors that play one lease at a time."""
+    """Plays one lease at a time."""
 
-    actors: Actors
+    player: LeaseSlot
     lease: Lease | None = None
     began: float = 0.0
-    network: float = 0.0
-    """Seconds in its evaluators when the lease began."""
+
+    def stop(self) -> None:
+        self.player.stop()
+        self.lease = None
+
+
+class _Needed(NamedTuple):
+    """What a lease needs, from the storage."""
+
+    recipe: Recipe
+    network: bytes
+    games: StepLease
 
 
 class Worker:
@@ -112,14 +123,14 @@ class Worker:
         self._stop_at = float("inf")
         self._fetcher = ThreadPoolExecutor(1, "fetch")
         self._talker = ThreadPoolExecutor(1, "report")
-        self._evaluators: dict[str, Evaluator] = {}
-        self._ready: dict[str, Future[tuple[Recipe, bytes, list[list[int]]]]] = {}
+        self._evaluators: dict[str, Any] = {}
+        self._ready: dict[str, Future[_Needed]] = {}
         """What leases need, by their names; fetched by another thread."""
         self._waiting: dict[str, Lease] = {}
         """Leases that are not begun."""
         self._slots: list[_Slot] = []
         self._settings = ""
-        """The recipe of the actors."""
+        """The recipe of the slots."""
         self._attended: float | None = None
         """When the last batch was done; None while nothing is played."""
         self._played = self._waited = 0.0
@@ -144,7 +155,7 @@ class Worker:
                     self._work()
         finally:
             for slot in self._slots:
-                slot.actors.stop()
+                slot.stop()
             self._fetcher.shutdown(wait=False, cancel_futures=True)
             self._talker.shutdown(wait=False, cancel_futures=True)
 
@@ -159,7 +170,7 @@ class Worker:
                 recipe = self._recipe(probe.recipe)
                 network = self.cache.blob(probe.network, self.storage.blob)
                 evaluator = self._evaluator(probe.network, recipe, network)
-                found = answers(evaluator, recipe.first, probe.seed)
+                found = recipe.answers(evaluator, probe.seed)
                 return self._need(self.link.prove(self.options.name, found))
         except (OSError, DamagedShard) as error:
             log.warning("cannot join yet: %s", error)
@@ -177,7 +188,7 @@ class Worker:
 
     def _facts(self, probe: Probe) -> WorkerFacts:
         options = self.options
-        profile = evaluation_profile(probe.runtime, device_name(probe.device))
+        profile = evaluation_profile(probe.libraries, device_name(probe.device))
         return WorkerFacts(options.name, options.node, options.pid, version(), profile)
 
     def _recipe(self, name: str) -> Recipe:
@@ -219,10 +230,9 @@ class Worker:
         if playing and now < self._stop_at:
             return False
         for slot in playing:
-            slot.actors.stop()
             assert slot.lease is not None
             self._hand_back(slot.lease.name)
-            slot.lease = None
+            slot.stop()
         return True
 
     def _hand_back(self, name: str) -> None:
@@ -234,7 +244,7 @@ class Worker:
         held = [slot.lease.name for slot in playing if slot.lease] + list(self._waiting)
         finished, self._finished = tuple(self._finished), []
         failed, self._failed = tuple(self._failed), []
-        positions = sum(slot.actors.progress[1] for slot in playing)
+        positions = sum(slot.player.positions for slot in playing)
         free = 0 if self._stopping.is_set() else self.options.leases - len(held)
         return Report(tuple(held), free, finished, failed, positions, leaving)
 
@@ -256,15 +266,18 @@ class Worker:
             self._ready.pop(name, None)
             for slot in self._slots:
                 if slot.lease is not None and slot.lease.name == name:
-                    slot.actors.stop()
-                    slot.lease = None
+                    slot.stop()
         return orders
 
-    def _fetch(self, lease: Lease) -> tuple[Recipe, bytes, list[list[int]]]:
+    def _fetch(self, lease: Lease) -> _Needed:
         """What a lease needs."""
-        network = self.cache.blob(lease.network, self.storage.blob)
-        positions = self.cache.blob(lease.positions, self.storage.blob) if lease.positions else b""
-        return self._recipe(lease.settings), network, positions_of(positions) if positions else []
+        positions = positions_of(self._blob(lease.positions))
+        episodes = episodes_of(self._blob(lease.unfinished))
+        games = StepLease(lease.step, 0, lease.first, lease.count, positions, episodes)
+        return _Needed(self._recipe(lease.settings), self._blob(lease.network), games)
+
+    def _blob(self, name: str) -> bytes:
+        return self.cache.blob(name, self.storage.blob) if name else b""
 
     # --- playing ------------------------------------------------------------------------------
 
@@ -275,14 +288,13 @@ class Worker:
             if ready is None or not ready.done():
                 continue
             try:
-                recipe, network, positions = ready.result()
-                slot = self._free_slot(lease, recipe)
+                needed = ready.result()
+                slot = self._free_slot(lease, needed.recipe)
                 if slot is None:
                     return
-                evaluator = self._evaluator(lease.network, recipe, network)
-                slot.actors.begin(evaluator, lease.first, lease.count, positions)
+                evaluator = self._evaluator(lease.network, needed.recipe, needed.network)
+                slot.player.begin(evaluator, needed.games)
                 slot.lease, slot.began = lease, self._clock()
-                slot.network = slot.actors.seconds
             except Exception as error:  # this lease is handed back; the worker goes on
                 self._fail(lease, error)
             self._waiting.pop(name)
@@ -290,17 +302,17 @@ class Worker:
 
     def _free_slot(self, lease: Lease, recipe: Recipe) -> _Slot | None:
         if lease.settings != self._settings:
-            if any(slot.lease is not None for slot in self._slots):
+            if any(slot.lease is not None or not slot.player.is_free for slot in self._slots):
                 return None
-            bell = _native.Bell()
-            self._slots = [
-                _Slot(recipe.actors(self.options.threads, bell)) for _ in range(self.options.leases)
-            ]
+            players = recipe.slots(self.options.threads, self.options.leases)
+            self._slots = [_Slot(player) for player in players]
             self._settings = lease.settings
-        return next((slot for slot in self._slots if slot.lease is None), None)
+        return next(
+            (slot for slot in self._slots if slot.lease is None and slot.player.is_free), None
+        )
 
-    def _evaluator(self, name: str, recipe: Recipe, network: bytes) -> Evaluator:
-        """The evaluator of a network; leases of the same network share it."""
+    def _evaluator(self, name: str, recipe: Recipe, network: bytes) -> Any:
+        """What evaluates with a network; leases of the same network share it."""
         found = self._evaluators.pop(name, None)
         if found is None:
             cache = self.options.cache_bytes // NETWORKS
@@ -320,7 +332,7 @@ class Worker:
             self._attended = None
             return False
         try:
-            self._waited += attend([slot.actors for slot in playing])
+            self._waited += attend_slots([slot.player for slot in playing])
         except Exception as error:  # of the evaluator
             for slot in playing:
                 self._give_up(slot, error)
@@ -329,7 +341,7 @@ class Worker:
         self._played += 0.0 if self._attended is None else now - self._attended
         self._attended = now
         for slot in playing:
-            if slot.actors.is_over:
+            if slot.player.is_over:
                 self._finish(slot)
         return True
 
@@ -338,11 +350,10 @@ class Worker:
         lease = slot.lease
         assert lease is not None
         seconds = self._clock() - slot.began
-        over, positions, simulations = slot.actors.progress
         try:
-            games = slot.actors.finish()
-            slot.lease = None
-            dropped = [(n, type(error).__name__, str(error)) for n, error in slot.actors.dropped]
+            played = slot.player.finish()
+            slot.lease, games = None, played.games
+            dropped = [(n, type(error).__name__, str(error)) for n, error in played.dropped]
             if not len(games) and dropped:
                 raise GameContractError(
                     f"all games of a lease raised an error, the first {dropped[0][1]} "
@@ -353,16 +364,10 @@ class Worker:
         except Exception as error:
             self._give_up(slot, error, lease)
             return
-        batches, rows = slot.actors.evaluated
-        lookups, hits = slot.actors.cache
-        figures: dict[str, float] = {
-            "batches": batches,
-            "rows": rows,
-            "capacity": batches * slot.actors.rows,
-        }
-        figures |= {"cache_lookups": lookups, "cache_hits": hits}
-        figures |= {"seconds": self._played, "network": slot.actors.seconds - slot.network}
-        figures |= {"waited": self._waited}
+        found = played.statistics
+        figures: dict[str, float] = {name: getattr(found, name) for name in FIGURES}
+        figures |= {"seconds": self._played, "network": found.network_seconds}
+        figures |= {"waited": self._waited + found.search_seconds}
         self._played = self._waited = 0.0
         self._finished.append(
             Done(
@@ -371,9 +376,9 @@ class Worker:
                 content_hash(payload),
                 size,
                 seconds,
-                over,
-                positions,
-                simulations,
+                found.games,
+                found.positions,
+                found.simulations,
                 figures,
                 self.options.node,
             )
@@ -382,8 +387,7 @@ class Worker:
     def _give_up(self, slot: _Slot, error: Exception, lease: Lease | None = None) -> None:
         lease = lease or slot.lease
         if slot.lease is not None:
-            slot.actors.stop()
-            slot.lease = None
+            slot.stop()
         if lease is not None:
             self._fail(lease, error)
 

@@ -27,6 +27,7 @@
 | `losses` | the losses of an unrolled model |
 | `learner` | `MuZeroLearner`, trains a network on sequences |
 | `evaluation` | rate a model in games and on solved positions |
+| `model_answers` | answers to fixed observations, to compare machines |
 | `quality` | prediction errors of a model on real games |
 | `episodes` | rate a model by episodes of an environment |
 

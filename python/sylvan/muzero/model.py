@@ -110,6 +110,9 @@ def _on_processor(network: MuZeroNetwork, threads: int | None) -> SwappedModel |
 class SwappedModel(OnnxModel):
     """A model on ONNX Runtime, with the network's weights of the last refresh."""
 
+    running: dict[str, bytes]
+    """The ONNX models that run, by the names of their parts."""
+
     def __init__(self, network: MuZeroNetwork, threads: int | None = None) -> None:
         self._models = {part: _Swappable(network, part) for part in ("initial", "recurrent")}
         self._open(self._filled(network), network.header, threads)
@@ -120,9 +123,8 @@ class SwappedModel(OnnxModel):
 
     def _filled(self, network: nn.Module) -> dict[str, OnnxSession]:
         name = type(network).__name__
-        return {
-            part: onnx_session(model.filled(network), name) for part, model in self._models.items()
-        }
+        self.running = {part: model.filled(network) for part, model in self._models.items()}
+        return {part: onnx_session(model, name) for part, model in self.running.items()}
 
 
 class _Swappable(SwappableModel):

@@ -42,7 +42,7 @@ from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.ending import check_resignation
 from sylvan.selfplay.faults import as_game_errors, is_out_of_memory
 from sylvan.selfplay.lease_player import WATCH_INTERVAL, Load, PlayedLease, Watch
-from sylvan.selfplay.leases import Lease
+from sylvan.selfplay.leases import Lease, cut_episodes
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["ConcurrentModel", "ModelPlayer"]
@@ -94,10 +94,13 @@ class ModelPlayer:
         seed: int,
         encoding: Encoding | None = None,
         search: SearchConfig | None = None,
+        cores: int | None = None,
     ) -> None:
         """Prepare without starting a game.
 
         :param search: settings of every search; default: 50 simulations with noise.
+        :param cores: processes in which slow games step, if `selfplay.processes` does not say;
+            default: one per available CPU core.
         :raises ConfigError: a setting does not suit the game, or a model cannot be learned of it.
         """
         if spec.is_gymnasium and config.restart_share:
@@ -116,6 +119,7 @@ class ModelPlayer:
         """Sentences for the user."""
         self.slots = config.games
         """Games that are played at once."""
+        self._cores = cores or processors()
         self._starts = Starts(spec, config, encoding)
         self._first = spec.first() if spec.is_gymnasium else self._starts.first(0)
         check_resignation(config, self._first)
@@ -150,7 +154,7 @@ class ModelPlayer:
         """What makes the moves: here, or in other processes if they are slow."""
         parts, count = (self.spec, self.config, encoding), self.config.processes
         if count is None and self._step_takes(seed) > SLOW:
-            apart = GameProcesses(*parts, count=processors())
+            apart = GameProcesses(*parts, count=self._cores)
             if apart.ready():
                 return apart
         return GameProcesses(*parts, count=count) if count else GameKeeper(*parts)
@@ -235,7 +239,8 @@ class ModelPlayer:
         found.batches, found.rows = book.batches, book.rows
         found.capacity = book.batches * -(-self.slots // max(1, len(self._groups)))
         self._groups = []
-        return PlayedLease(book.log.columns(self._first), book.dropped, found)
+        games = book.log.columns(self._first)
+        return PlayedLease(games, book.dropped, found, cut_episodes(lease, games))
 
     def _new_groups(self, book: LeaseBook, lease: Lease, model: LatentModel) -> list[GameGroup]:
         """Groups with the first games of a lease."""

@@ -59,6 +59,15 @@ class OnnxModel:
                 )
         self._open(sessions, first, threads)
 
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, bytes], *, threads: int | None = None) -> OnnxModel:
+        """A model from the ONNX models of its parts (`muzero_export.PARTS`), as bytes."""
+        sessions = {part: onnx_session(data, part) for part, data in parts.items()}
+        part, session = next(iter(sessions.items()))
+        model = cls.__new__(cls)
+        model._open(sessions, session_header(session, part), threads)
+        return model
+
     def _open(
         self, sessions: Mapping[str, OnnxSession], header: NetworkHeader, threads: int | None
     ) -> None:
@@ -70,7 +79,9 @@ class OnnxModel:
             size for size in step.get_inputs()[0].shape[1:] if isinstance(size, int)
         )
         least = LEAST.get(str(header.architecture.get("name")), 1)
-        self._split = BatchSplitter(threads or processors(), max(PART, least), least)
+        self.threads = threads or processors()
+        """Threads that share a batch."""
+        self._split = BatchSplitter(self.threads, max(PART, least), least)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them."""
@@ -110,7 +121,7 @@ class OnnxModel:
 
     def _shared(self, count: int, answer: Callable[[slice], ModelOutput]) -> ModelOutput:
         """Evaluate all rows; several threads share a large batch."""
-        if count <= self._split.least or self._split.threads == 1:
+        if count <= self._split.least or self.threads == 1:
             return answer(slice(None))
         parts: dict[int, ModelOutput] = {}
 

@@ -29,7 +29,7 @@ from sylvan.selfplay.actors import Actors, Room, attend
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.faults import as_game_errors, is_out_of_memory
 from sylvan.selfplay.game_columns import GameColumns
-from sylvan.selfplay.leases import Lease
+from sylvan.selfplay.leases import Lease, Unfinished
 from sylvan.selfplay.loading import Load, Loading
 from sylvan.selfplay.roots import some_roots
 from sylvan.selfplay.statistics import SelfPlayStatistics
@@ -65,6 +65,8 @@ class PlayedLease:
     """Number and error of the games that raised one."""
     statistics: SelfPlayStatistics = field(default_factory=SelfPlayStatistics)
     """What the games themselves do not say: time, batches, work on the next lease."""
+    unfinished: list[Unfinished] = field(default_factory=list)
+    """The episodes that other leases continue."""
 
 
 class PlaysLeases(Protocol):

@@ -151,9 +151,7 @@ class Leases:
 
 
 def cut_episodes(lease: Lease, games: GameColumns) -> list[Unfinished]:
-    """The episodes of a lease that is over that other leases continue."""
-    if "episodes" not in games.columns:
-        return []
+    """The episodes of a lease that other leases continue, from its games with a learned model."""
     found = []
     for game in np.flatnonzero(games["endings"] == SEGMENT).tolist():
         place = int(games["numbers"][game]) - lease.first

@@ -23,9 +23,15 @@ from sylvan.selfplay.actors import Room
 from sylvan.selfplay.auxiliary import offers_auxiliary, with_auxiliary
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.faults import dropped_note
-from sylvan.selfplay.game_columns import GameColumns
-from sylvan.selfplay.lease_player import AnyEvaluator, LeasePlayer, Load, PlaysLeases, Watch
-from sylvan.selfplay.leases import Lease, Leases, cut_episodes, random_length
+from sylvan.selfplay.lease_player import (
+    AnyEvaluator,
+    LeasePlayer,
+    Load,
+    PlayedLease,
+    PlaysLeases,
+    Watch,
+)
+from sylvan.selfplay.leases import Leases, random_length
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
@@ -108,18 +114,19 @@ class SelfPlay:
         if played.dropped:
             self.statistics.dropped = len(played.dropped)
             self.notes.append(dropped_note(self.spec, played.dropped, len(played.games)))
-        return self._records(lease, played.games)
+        return self._records(lease.number, played)
 
-    def _records(self, lease: Lease, games: GameColumns) -> list[GameRecord]:
-        """The games of a lease as records; learn lengths and positions from them."""
-        records = games.records(lease.number)
+    def _records(self, step: int, played: PlayedLease) -> list[GameRecord]:
+        """The games of a step as records; learn lengths and positions from them."""
+        games = played.games
+        records = games.records(step)
         if self._auxiliary and "episodes" not in games.columns:
             records = [with_auxiliary(record, self.first) for record in records]
         if self.config.restart_share:
             for number, record in zip(games["numbers"].tolist(), records, strict=True):
                 self.leases.restarts.learn(number, record)
         length = self.statistics.positions / max(1, len(games))
-        self.leases.over(length, cut_episodes(lease, games))
+        self.leases.over(length, played.unfinished)
         return records
 
     def _guess(self) -> float:
