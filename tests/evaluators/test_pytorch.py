@@ -13,7 +13,7 @@ import sylvan
 from sylvan import SearchConfig
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
 from sylvan.evaluators.cuda_graphs import CudaLane, Recorded
-from sylvan.evaluators.lanes import Lane, padded_size
+from sylvan.evaluators.lanes import Lane, fill_rows, padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.evaluators.some_leaves import SomeLeaves
@@ -342,3 +342,11 @@ def test_maia_as_a_module(rating):
     ours, theirs = one(leaves), two(leaves)
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
     np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
+
+
+def test_padding_is_zero_whatever_the_last_batch_was():
+    padded = torch.full((5, 2), 7.0)
+    fill_rows(padded, torch.ones(3, 2))
+    assert padded.tolist() == [[1, 1]] * 3 + [[0, 0]] * 2
+    fill_rows(padded, torch.ones(5, 2))
+    assert padded.tolist() == [[1, 1]] * 5

@@ -186,6 +186,35 @@ def test_another_game_or_seed_is_refused(finished, tmp_path):
     assert train(tiny(3), folder).reason == "done"
 
 
+def test_another_evaluation_profile_is_refused_or_reported(finished, tmp_path):
+    folder = copied(finished, tmp_path)
+    (first,) = Run.open(folder).profiles
+    assert first["after_step"] == 0 and first["profile"]["device"] == "cpu"
+    assert {"torch", "onnxruntime", "network", "precision", "batch"} < first["profile"].keys()
+    path = folder / "profile.json"
+    moved = path.read_text().replace(f'"{first["profile"]["torch"]}"', '"1.0"')
+    path.write_text(moved)
+    with pytest.raises(RunError, match=r"torch is .*, not '1\.0'.*run\.profile=any"):
+        train(tiny(4), folder)
+    assert path.read_text() == moved and Run.open(folder).config.run.steps == 3
+    listener = Listener()
+    assert train(tiny(4, profile="any"), folder, watch=listener).step == 4
+    assert any("not '1.0'" in text for text in listener.messages)
+    assert [entry["after_step"] for entry in Run.open(folder).profiles] == [0, 3]
+    assert train(tiny(5), folder).step == 5
+    assert len(Run.open(folder).profiles) == 2
+
+
+def test_a_fast_run_and_one_without_a_profile_resume_anywhere(finished, tmp_path):
+    folder, config = copied(finished, tmp_path), tiny(4)
+    (folder / "profile.json").write_text('[{"after_step": 0, "profile": {"device": "other"}}]')
+    fast = config.replace(selfplay=config.selfplay.replace(mode="fast"))
+    assert train(fast, folder).step == 4
+    (folder / "profile.json").unlink()
+    assert train(tiny(5), folder).step == 5
+    assert [entry["after_step"] for entry in Run.open(folder).profiles] == [4]
+
+
 def test_a_damaged_checkpoint_is_skipped(finished, tmp_path):
     folder, listener = copied(finished, tmp_path), Listener()
     path = folder / "checkpoints/step-000003/learner.safetensors"

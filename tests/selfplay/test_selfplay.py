@@ -299,6 +299,9 @@ def test_one_actor_plays_if_answers_depend_on_the_batch():
     sound = self_play("connect4", threads=3, games=24)
     played(sound)
     assert sound.notes == []
+    fast = self_play("connect4", threads=3, games=24, mode="fast")
+    played(fast, by_row)
+    assert fast.notes == []
 
 
 def test_speed_counts_what_was_played_in_the_time_of_the_step():

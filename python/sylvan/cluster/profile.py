@@ -8,8 +8,6 @@ larger difference shows a broken card or another network.
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
@@ -19,12 +17,13 @@ import numpy as np
 from sylvan._native import __version__ as native_version
 from sylvan.cluster.lease import PROTOCOL
 from sylvan.evaluators import AsyncEvaluator
+from sylvan.evaluators.profile import profile_changes
 from sylvan.games.game import Game
 from sylvan.planning import Forest
 from sylvan.selfplay.lease_player import AnyEvaluator
 from sylvan.selfplay.roots import some_roots
 
-__all__ = ["Probe", "WorkerFacts", "answers", "evaluation_profile"]
+__all__ = ["Probe", "WorkerFacts", "answers"]
 
 POSITIONS = 64
 """Positions of a probe."""
@@ -83,16 +82,11 @@ class Probe:
                 f"it has Sylvan {facts.version} and the learner {self.version}: install the same "
                 "version."
             )
-        if not exact or facts.profile == self.profile:
+        other = profile_changes(self.profile, facts.profile)
+        if not (exact and other):
             return ""
-        names = sorted(self.profile.keys() | facts.profile.keys())
-        other = [
-            f"{name} is {facts.profile.get(name, 'missing')}, not {self.profile.get(name)}"
-            for name in names
-            if facts.profile.get(name) != self.profile.get(name)
-        ]
         return (
-            f"it evaluates differently from the learner ({'; '.join(other)}): use equal machines, "
+            f"it evaluates differently from the learner ({other}): use equal machines, "
             "or --cluster-mode fast."
         )
 
@@ -124,26 +118,6 @@ def version() -> str:
     1
     """
     return f"{metadata.version('sylvan')}/{native_version}"
-
-
-def evaluation_profile(libraries: Iterable[str], device: str) -> dict[str, str]:
-    """What the last bits of an evaluation depend on, besides the network.
-
-    :param libraries: packages that evaluate or play.
-    :param device: `cpu`, or the name of a card.
-
-    >>> evaluation_profile(["such-a-package"], "cpu")["such-a-package"]
-    'missing'
-    """
-    versions = {library: _installed(library) for library in libraries}
-    return {"device": device, "machine": platform.machine(), **versions}
-
-
-def _installed(library: str) -> str:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return "missing"
 
 
 def answers(evaluator: AnyEvaluator, first: Game, seed: int) -> bytes:

@@ -24,11 +24,12 @@ from sylvan.cluster.network_files import (
     torch_evaluator,
     torch_model,
 )
-from sylvan.cluster.profile import POSITIONS, answers, evaluation_profile
+from sylvan.cluster.profile import POSITIONS, answers
 from sylvan.cluster.slots import ActorsSlot, LeaseSlot, ModelSlot
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.profile import evaluation_profile
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
@@ -74,7 +75,7 @@ class Recipe:
     batch: int = 0
     """For PyTorch: positions of a batch."""
     profile: dict[str, str] = field(default_factory=dict)
-    """The learner's; see `profile`."""
+    """The learner's; see `sylvan.evaluators.profile`."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Recipe:
@@ -188,7 +189,7 @@ def recipe_of(config: TrainingConfig, evaluator: Any, *, exact: bool = True) -> 
         network=_plain(network) if runtime == "torch" and not learned else {},
         batch=batch_rows(selfplay) if device == "cuda" and not learned else 0,
     )
-    profile = evaluation_profile(recipe.libraries, device_name(device))
+    profile = evaluation_profile(recipe.libraries, device)
     return Recipe(**asdict(recipe) | {"profile": profile})
 
 
@@ -203,15 +204,6 @@ def _depends_on_batch(config: TrainingConfig, evaluator: Any, *, learned: bool) 
     search = config.search.replace(threads=1)
     actors = Actors(spec, config.selfplay, seed, encoding, search, actors=1)
     return answers_depend_on_batch(evaluator, actors, seed)
-
-
-def device_name(device: str) -> str:
-    """The kind of a device: machines with equal kinds count as equal."""
-    if device == "cpu":
-        return "cpu"
-    import torch
-
-    return torch.cuda.get_device_name()
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple, Protocol
 from sylvan.cluster.coordinator import Admission, Failed, Orders, Report
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.node_cache import NodeCache
-from sylvan.cluster.profile import Probe, WorkerFacts, evaluation_profile, version
-from sylvan.cluster.recipe import Recipe, device_name, episodes_of, positions_of
+from sylvan.cluster.profile import Probe, WorkerFacts, version
+from sylvan.cluster.recipe import Recipe, episodes_of, positions_of
 from sylvan.cluster.shard_games import ShardGames
 from sylvan.cluster.slots import LeaseSlot, attend_slots
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
+from sylvan.evaluators.profile import evaluation_profile
 from sylvan.selfplay.leases import Lease as StepLease
 
 __all__ = ["Refused", "Worker", "WorkerLink", "WorkerOptions"]
@@ -188,7 +189,7 @@ class Worker:
 
     def _facts(self, probe: Probe) -> WorkerFacts:
         options = self.options
-        profile = evaluation_profile(probe.libraries, device_name(probe.device))
+        profile = evaluation_profile(probe.libraries, probe.device)
         return WorkerFacts(options.name, options.node, options.pid, version(), profile)
 
     def _recipe(self, name: str) -> Recipe:

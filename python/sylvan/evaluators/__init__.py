@@ -22,6 +22,7 @@
 | `shipped` | `Shipped`: the networks that come with Sylvan |
 | `lookup` | the evaluator behind a name, a path, or a game's default |
 | `serving` | `NetworkServer`: a network for several processes |
+| `profile` | what decides the last bits of an answer: device, versions, precision |
 | `batch_independence` | does the answer to a position depend on the rest of its batch? |
 """
 

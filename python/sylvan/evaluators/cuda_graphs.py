@@ -31,7 +31,7 @@ import torch
 from numpy.typing import NDArray
 
 from sylvan.evaluators.device_module import Outputs
-from sylvan.evaluators.lanes import Fence, Lane, first_rows
+from sylvan.evaluators.lanes import Fence, Lane, fill_rows, first_rows
 
 __all__ = ["CudaLane", "pinned"]
 
@@ -97,7 +97,7 @@ class CudaLane(Lane):
         if key not in self._recorded:
             self._recorded[key] = self._record(key[0], observations)
         recorded = self._recorded[key]
-        recorded.observations[:count].copy_(observations, non_blocking=True)
+        fill_rows(recorded.observations, observations)
         recorded.graph.replay()
         return first_rows(recorded.outputs, count)
 

@@ -18,7 +18,7 @@ import torch
 
 from sylvan.evaluators.device_module import Outputs
 
-__all__ = ["Fence", "Lane", "padded_size"]
+__all__ = ["Fence", "Lane", "fill_rows", "first_rows", "padded_size"]
 
 
 class Fence(Protocol):
@@ -122,3 +122,11 @@ def padded_size(count: int, batch: int, *, compiled: bool) -> int:
     if size >= 512 and count <= size // 4 * 3:
         size = size // 4 * 3
     return batch if size > (batch // 4 if compiled else batch) else size
+
+
+def fill_rows(padded: torch.Tensor, rows: torch.Tensor) -> None:
+    """Start a copy of `rows` to the beginning of a larger batch; the other rows become zero, so
+    that nothing depends on an earlier batch.
+    """
+    padded[: len(rows)].copy_(rows, non_blocking=True)
+    padded[len(rows) :].zero_()

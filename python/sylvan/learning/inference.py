@@ -73,6 +73,7 @@ def self_play_evaluator(
     eight_bits: Game | None = None,
     batch: int | None = None,
     compiled: bool = False,
+    exact: bool = True,
     model: SwappableModel | None = None,
     **options: Any,
 ) -> SelfPlayEvaluator:
@@ -84,7 +85,8 @@ def self_play_evaluator(
         cache.
     :param eight_bits: on a CPU, run in int8, twice as fast with VNNI and a little less exact;
         random games from this state give the positions for calibration.
-    :param batch: positions of a batch on a GPU; smaller ones are padded.
+    :param batch: positions of a batch on a GPU.
+    :param exact: whether smaller batches on a GPU are padded, so that they are rounded equally.
     :param compiled: on a GPU, compile the network.
     :param model: on a CPU, the exported model of another evaluator of this network.
     :param options: options of `OnnxEvaluator` or `TorchEvaluator`.
@@ -92,7 +94,7 @@ def self_play_evaluator(
     evaluator: OnnxNetwork | TorchEvaluator
     if device_named(device).type == "cuda":
         if batch is not None:
-            options |= {"batch": batch, "one_size": True}
+            options |= {"batch": batch, "one_size": exact}
         return TorchEvaluator(network, device=device, compile=compiled, **options)
     if model is None and device_named(device).type == "cpu":
         model = _exported(network)

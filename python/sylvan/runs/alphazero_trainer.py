@@ -5,6 +5,8 @@ from __future__ import annotations
 from torch import nn
 
 from sylvan.evaluators import Evaluator
+from sylvan.evaluators.cached import network_of
+from sylvan.evaluators.profile import network_profile
 from sylvan.learning.inference import (
     SelfPlayEvaluator,
     SwappableModel,
@@ -82,6 +84,7 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
                 eight_bits=spec.first() if config.run.eight_bits else None,
                 batch=batch_rows(config.selfplay),
                 compiled=config.learner.compile is not False,
+                exact=config.selfplay.mode == "exact",
                 model=model,
             )
             model = onnx_model_of(evaluator)
@@ -98,6 +101,11 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
         evaluator = self.evaluators[lease.number % len(self.evaluators)]
         evaluator.refresh(self.publisher.filled(self._network_of(lease.network)))
         return evaluator
+
+    def profile(self) -> dict[str, str]:
+        """The evaluation profile of the machine that trains, and of the network's evaluator."""
+        network = network_of(self.evaluators[0])
+        return super().profile() | ({} if network is None else network_profile(network))
 
     def close(self) -> None:
         """Give up the games of the next lease."""

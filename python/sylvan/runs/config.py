@@ -75,6 +75,12 @@ class RunConfig(Section):
     device: str = Field(
         "auto", description="device of the networks: cpu, cuda, cuda:1; auto: a GPU if there is one"
     )
+    profile: Literal["same", "any"] = Field(
+        "same",
+        description="where a run may be resumed. same: only where device, driver and versions of "
+        "the libraries are those it began with, since others change the last digits; any: "
+        "everywhere, and the change is reported",
+    )
     eight_bits: bool = Field(
         False,
         description="on a CPU, run the self-play network in int8: twice as fast on processors with "

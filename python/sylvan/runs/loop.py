@@ -152,6 +152,8 @@ def _resumed(
     else:
         trainer.restore(checkpoint)
         run.metrics.keep(checkpoint.step)
+    if changes := run.keep_profile(trainer.profile(), trainer.step):
+        watch.message(f"Another evaluation profile than before: {changes}.")
     for text in damaged:
         watch.message(f"{text.rstrip('.')}; resuming from step {trainer.step} instead.")
     for text in trainer.replay.damage:

@@ -4,6 +4,7 @@
         config.toml                     every setting, with its description
         checkpoints/step-000123/        the state at the end of a step (`checkpoints`)
         replay/                         the games to learn from (`replay`)
+        profile.json                    device and versions of the libraries (`evaluators.profile`)
         metrics.jsonl                   figures of every step (`metrics`)
         networks/best.onnx, last.onnx   the trained networks, also as .safetensors
         networks/history/               networks of earlier steps (`history`)
@@ -17,14 +18,16 @@ Readers need no lock, because files are replaced atomically.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sylvan.errors import ConfigError, NetworkError, RunError
+from sylvan.evaluators.profile import profile_changes
 from sylvan.files import remove_leftovers, write_bytes
 from sylvan.networks.checkpoint import read_header
 from sylvan.runs.checkpoints import CheckpointFolder
@@ -42,6 +45,8 @@ __all__ = ["BESIDE", "CONFIG", "LOCK", "Run", "disk_full"]
 
 CONFIG = "config.toml"
 """A folder with this file is a run."""
+
+PROFILE = "profile.json"
 
 _HEAD = """\
 Settings of a training run. To change them, resume the run with
@@ -125,6 +130,33 @@ class Run:
             self.config = config
             self.save_config()
         return {name: f"{old} → {new}" for name, (old, new) in changed.items()}
+
+    @property
+    def profiles(self) -> list[dict[str, Any]]:
+        """The evaluation profiles of the run and the steps after which they began to apply."""
+        try:
+            return list(json.loads((self.folder / PROFILE).read_text()))
+        except (OSError, ValueError):
+            return []
+
+    def keep_profile(self, profile: dict[str, str], step: int) -> str:
+        """Record the evaluation profile of this session; return how it differs from the last.
+
+        :raises RunError: it differs, `run.profile` is `same`, and the games are played exactly.
+        """
+        known = self.profiles
+        changes = profile_changes(known[-1]["profile"], profile) if known else ""
+        must_be_same = self.config.run.profile == "same" and self.config.selfplay.mode == "exact"
+        if changes and step > 0 and must_be_same:
+            raise RunError(
+                f"{self.folder} was trained with another evaluation profile ({changes}), which "
+                "changes the last digits of all evaluations: resume it where it was trained, or "
+                "add --set run.profile=any to go on here."
+            )
+        if not known or known[-1]["profile"] != profile:
+            entries = [*known, {"after_step": step, "profile": profile}]
+            write_bytes(self.folder / PROFILE, json.dumps(entries, indent=2).encode() + b"\n")
+        return changes
 
     def sweep(self) -> None:
         """Remove the half-written files of a killed process; the caller holds the lock."""

@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
+from sylvan.evaluators.profile import evaluation_profile
 from sylvan.learning.base_learner import BaseLearner
 from sylvan.networks.header import NetworkHeader
 from sylvan.ratings.arena import ArenaConfig
@@ -145,6 +146,11 @@ class Trainer(ABC, Generic[EvaluatorT]):
     @abstractmethod
     def _refresh(self, network: nn.Module) -> None:
         """Load a network's weights into `evaluator`."""
+
+    def profile(self) -> dict[str, str]:
+        """The evaluation profile of the machine that trains; see `sylvan.evaluators.profile`."""
+        played = ["gymnasium"] if self.spec.is_gymnasium else []
+        return evaluation_profile(["torch", "numpy", *played], self.config.run.device)
 
     @abstractmethod
     def _play(self, *, last: bool) -> list[GameRecord]:

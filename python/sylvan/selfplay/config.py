@@ -59,6 +59,13 @@ class SelfPlayConfig(Section):
         True, description="keep the subtree of the played move, which deepens searches at no cost"
     )
 
+    mode: Literal["exact", "fast"] = Field(
+        "exact",
+        description="exact: the games follow from the seed, whatever the threads and timing; fast: "
+        "they differ in the last digits from run to run, because the network's answers may depend "
+        "on the rest of a batch, and batches are not padded",
+    )
+
     # Which move is played. ------------------------------------------------------------------------
     temperature: Temperature = Field(
         1.0, description="temperature of the first moves, sampled from the policy target; 0: best"

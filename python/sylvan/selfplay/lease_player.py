@@ -136,8 +136,10 @@ class LeasePlayer:
         self._new_actors = partial(
             Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
         )
-        self._tried = search.threads == 1 or not spec.is_native
-        """Whether batches are known not to matter; with one actor they follow from the games."""
+        self._tried = config.mode == "fast" or search.threads == 1 or not spec.is_native
+        """Whether batches may matter, or are known not to: with one actor they follow from the
+        games.
+        """
         self._actors = [self._new_actors()]
         self.notes: list[str] = []
         self._begun: dict[int, Actors] = {}
