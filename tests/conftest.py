@@ -1,4 +1,4 @@
-"""What all tests share: skips that may be failures, Ctrl-C that reaches children, one thread, no
+"""Shared by all tests: skips that may be failures, Ctrl-C that reaches children, one thread, no
 deadlines.
 
 A test that needs a program from outside (stockfish, graphviz) skips with its reason where that is

@@ -102,7 +102,7 @@ def shown(value: Any) -> str:
 
 
 def allowed(option: dict[str, Any]) -> str:
-    """What a JSON schema allows, in words."""
+    """The values that a JSON schema allows, in words."""
     if "enum" in option:
         return ", ".join(f"`{value!r}`" for value in option["enum"])
     kinds = {"integer": "a whole number", "number": "a number", "boolean": "`True`, `False`"}

@@ -1,4 +1,4 @@
-"""What bash completes after `sylvan`, by the script that the command installs."""
+"""Completion in bash after `sylvan`, by the script that the command installs."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def bash(tmp_path):
 
 
 def completed(bash, *words, load='eval "$(sylvan --show-completion)"'):
-    """What bash offers for the last of these words."""
+    """Bash's completions of the last of these words."""
     line = " ".join(f'"{word}"' for word in words)
     ask = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _sylvan_completion sylvan"
     return set(bash(f'{load}\n{ask}\nprintf "%s\\n" "${{COMPREPLY[@]}}"').split())

@@ -49,7 +49,7 @@ class Fleet:
 
 @dataclass
 class Outcome:
-    """What happened."""
+    """Counts of a simulated run."""
 
     seconds: float = 0.0
     """Simulated."""

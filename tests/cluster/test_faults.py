@@ -1,4 +1,4 @@
-"""What goes wrong on machines: the games are the same afterwards, and the reason is said."""
+"""Faults of machines: the games are the same afterwards, and the reason is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes ask of Ray fits into the machines that are there."""
+"""Requests of the processes to Ray fit into the machines that are there."""
 
 from __future__ import annotations
 

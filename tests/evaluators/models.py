@@ -1,4 +1,4 @@
-"""Small ONNX models for tests: sums of what they see, so that every answer can be worked out."""
+"""Small ONNX models for tests: sums of their inputs, whose outputs are easy to compute by hand."""
 
 from typing import Any
 

@@ -134,7 +134,7 @@ def test_bytes_are_kept_and_the_least_recently_used_go():
 
 
 def test_bytes_are_those_of_the_machine():
-    """What the cache says it takes is what it takes, within a quarter."""
+    """The cache's own count of its bytes is right within a quarter."""
     evaluator = OnnxEvaluator(linear_model(ConnectFour())[0])
     cached = Cached(evaluator)
     Search(cached, simulations=50).run(ConnectFour())

@@ -116,7 +116,7 @@ POSITIONS = {
 
 
 def computed(board, rating):
-    """What the network must say of a python-chess board: W, D, L and the policy by UCI."""
+    """The network's true output for a python-chess board: W, D, L and the policy by UCI."""
     policy, value, _ = network_in_numpy(rating).answer(encode(board)[None])
     moves = list(board.legal_moves)
     logits = np.array([policy[0, policy_index(seen_by_mover(board, move))] for move in moves])
@@ -157,7 +157,7 @@ def test_positions_are_judged_as_computed(fen, moves):
 
 
 def test_leaves_of_a_search_are_judged_as_computed():
-    """What the search asks about inside the tree has the history of its path."""
+    """Positions inside the tree have the history of their path."""
     network = evaluator(1500)
     game = Chess(moves="e4 e5 Nf3 Nc6").encoded(network.encoding)
     near = {board.fen(en_passant="fen"): board for board in boards_after(game.board(), 2)}

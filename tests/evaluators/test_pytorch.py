@@ -92,7 +92,7 @@ def test_other_games(size):
 
 
 def test_padding_is_not_seen():
-    """What a compiled or a GPU evaluator computes beside a batch changes nothing in it."""
+    """Rows that fill a batch of a compiled or a GPU evaluator do not change the others."""
     network = build_network("1x16", game=ConnectFour(), seed=1)
     states = random_states(ConnectFour(), 11)
     plain = TorchEvaluator(network, device="cpu")
@@ -117,7 +117,7 @@ def test_prepared_batch_sizes(compiled, batch, data):
 
 @pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
 def test_two_batches_under_way(game):
-    """What is collected belongs to its ticket, in whatever order."""
+    """Tickets can be collected in any order, and each gives its own answer."""
     network = build_network("1x16", game=game, seed=1)
     evaluate = TorchEvaluator(network, device="cpu", batch=8)
     halves = [leaves_of(random_states(game, count, seed=count)) for count in (5, 21)]

@@ -1,4 +1,4 @@
-"""What the founding documents say, from short quotations kept beside the tests."""
+"""Short quotations of the founding documents, kept beside the tests."""
 
 import ast
 import inspect

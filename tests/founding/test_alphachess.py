@@ -1,4 +1,4 @@
-"""The document `alphachess`: its ids, and the mistakes of its formula and of what was around it."""
+"""The document `alphachess`: its ids, and its mistakes in the formula and in the engine."""
 
 import io
 import math
@@ -193,7 +193,7 @@ def test_s1_21_max_depth_limits_a_line_and_not_the_search():
         result = AlphaChess(Hashed(), config).search(game)
         assert (result.stopped_by, result.simulations, result.depth) == ("simulations", 800, depth)
     assert Config().max_depth == 40
-    # What ends a search has its own name.
+    # The limit that ends a search has a setting of its own.
     ended = AlphaChess(Hashed(), Config(other={"depth": 4})).search(Chess())
     assert ended.stopped_by == "depth"
     assert Config.read({"max_depth": 7}).search_config().horizon == 7
@@ -206,7 +206,7 @@ def test_s1_21_max_depth_limits_a_line_and_not_the_search():
 def test_s1_21_max_depth_counts_from_the_root_that_the_game_has_reached():
     engine = AlphaChess(Hashed(), Config(simulations_per_move=300, max_depth=2))
     game = Chess()
-    for _ in range(3):  # what was too deep to be expanded is expanded once the root is nearer
+    for _ in range(3):  # nodes that were too deep are expanded when the root is nearer
         engine.play(game)
         assert engine.result.depth == 2
         game.apply(engine.result.best)
@@ -484,7 +484,7 @@ def test_moves_are_drawn_among_the_children_themselves():
 
 
 def test_history_goes_along_inside_the_tree():
-    """What the evaluator sees of a leaf has the boards of the moves that led there."""
+    """A leaf's observation has the boards of the moves that led there."""
     seen = []
 
     def record(leaves):

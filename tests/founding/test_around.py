@@ -1,4 +1,4 @@
-"""What the programs around the documents had beside the search: evaluation, views, codecs."""
+"""The documents' programs beside the search: evaluation, views, codecs."""
 
 import json
 

@@ -31,7 +31,7 @@ MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"
 
 
 class Scripted:
-    """Says of positions, by FEN, what it was told: ({uci: probability}, value); else even, 0."""
+    """Fixed outputs by FEN, ({uci: probability}, value); for other positions equal priors and 0."""
 
     def __init__(self, script=None, value=0.0):
         self.value, self.seen = value, []

@@ -240,14 +240,14 @@ def test_s0_4_the_nodes_are_a_live_view_of_the_tree():
     assert (len(mcts.nodes), list(mcts.nodes)) == (0, [])
     root = RootNode(0, None)
     mcts.run(root, SEEN, range(5))
-    # While the search was under way, and when it was done.
+    # During the search, and after it.
     assert counts == [(n + 1, n + 1, n) for n in range(30)]
     assert len(mcts.nodes) == 31 and set(mcts.nodes) == {(), *everywhere(root)}
     assert mcts.nodes[()] is root and mcts.nodes[(2,)] is root.children[2]
     for path, node in mcts.nodes.items():
         assert node.visit_count == 1 + sum(c.visit_count for c in node.children.values())
         assert node.to_play == len(path) % 2 and node.hidden_state is not None
-    # Changed by hand it shows that, too; what no simulation reached is not in it.
+    # Changes by hand show; nodes that no simulation reached are absent.
     untried = next((a, b) for a in range(5) for b in range(5) if (a, b) not in mcts.nodes)
     with pytest.raises(KeyError):
         mcts.nodes[untried]

@@ -127,7 +127,7 @@ def killer(work: Path, file: Path | None = None) -> str | None:
 
 
 def judge(work: Path, mutant: Mutant) -> str | None:
-    """What kills a mutant, none if it survives."""
+    """The tests that kill a mutant, none if it survives."""
     text = mutant.apply(work)
     path = mutant.source(work)
     try:

@@ -118,7 +118,7 @@ def errors(left, moments):
 @example(seed=307399, outputs=1, inputs=10)  # nearest rounding is optimal
 @example(seed=1, outputs=6, inputs=40)  # nearest rounding exceeds the bound 15 times
 def test_rounding_keeps_the_error_of_outputs_small(seed, outputs, inputs):
-    """It costs half a step of each input at most, of which later inputs undo what they can."""
+    """The bound is half a step per input; later inputs compensate part of it."""
     weights, scales, x = correlated(seed, outputs, inputs)
     moments = x.T @ x
     rounded = round_weights(weights, scales, moments)

@@ -25,7 +25,7 @@ class Fault:
         self.method, self.calls, self.error, self.answer = method, calls, error, answer
 
     def pass_through(self, method: str, truth: Any) -> Any:
-        """What the method is to give instead of the truth."""
+        """Replace the true answer of the chosen method after its first calls."""
         if method != self.method:
             return truth
         self.calls -= 1
@@ -128,7 +128,7 @@ FAULTS = [
 
 
 class Pass(Game):
-    """Nothing happens, under any rules."""
+    """A game of passes, with any kind of rules."""
 
     def __init__(
         self,

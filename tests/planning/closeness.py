@@ -57,7 +57,7 @@ def watched(
 
 
 def as_bandit(node: reference.Node, config: SearchConfig) -> Bandit:
-    """What a node knows of its edges; Q as it is."""
+    """A node's statistics of its edges, with Q unchanged."""
     edges, seat = list(node.children.values()), node.seat
     worth = [c.reward[seat] + config.discount * c.W[seat] / c.N if c.N else 0.0 for c in edges]
     bandit = Bandit(float(node.raw), [float(c.prior) for c in edges], worth)

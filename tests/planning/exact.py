@@ -16,7 +16,7 @@ Memo = dict[bytes, Values]
 
 
 def solve(state: Game, discount: float = 1.0, memo: Memo | None = None) -> Values:
-    """What every seat gets from `state` on; `memo` remembers states by their key."""
+    """The exact return of every seat from `state` on; `memo` caches states by their key."""
     if state.is_terminal():
         return tuple(float(x) for x in state.returns())
     key = state.key() if memo is not None else None

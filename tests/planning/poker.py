@@ -28,7 +28,7 @@ def policy_of(seed: int):
 
 
 class BestResponse(Game):
-    """What one seat plays if the others follow a policy."""
+    """The best response of one seat if the others follow a policy."""
 
     num_players, zero_sum = 1, False
 
@@ -94,7 +94,7 @@ class BestResponse(Game):
 
 
 def expected(states, seat, policy) -> float:
-    """What weighted states of one information set, or of none, come to if the seat plays best."""
+    """The value of weighted states of one information set, or of none, if the seat plays best."""
     total, sets = 0.0, defaultdict(list)
     stack = list(states)
     while stack:
@@ -111,7 +111,7 @@ def expected(states, seat, policy) -> float:
 
 
 def of_actions(states, seat, policy) -> dict[int, float]:
-    """What each action is worth in an information set, times the weight of its states."""
+    """The value of each action in an information set, times the weight of its states."""
     actions = states[0][1].legal_actions()
     return {a: expected([(w, s.child(a)) for w, s in states], seat, policy) for a in actions}
 

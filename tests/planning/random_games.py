@@ -20,7 +20,7 @@ NUM_ACTIONS = 7
 
 @dataclass(frozen=True)
 class Shape:
-    """What kind of game it is."""
+    """The kind of a game."""
 
     seed: int = 0
     num_players: int = 2

@@ -32,7 +32,7 @@ class Table:
     """Priors, or probabilities where chance moves."""
     after: tuple[Table, ...] = ()
     rewards: tuple[float, ...] = field(default=())
-    """What the step to here pays each seat."""
+    """The reward per seat of the step to here."""
 
     def paying(self, *rewards: float) -> Table:
         """The same position, where the step to it pays."""
@@ -110,12 +110,12 @@ class PayingTableGame(TableGame):
 
 
 def logits(prior: float) -> float:
-    """What a network would say for a prior; -inf for none."""
+    """The logit of a prior; -inf for 0."""
     return math.log(prior) if prior > 0 else -math.inf
 
 
 def evaluate(states: Sequence[TableGame]) -> list[tuple[list[float], Sequence[float]]]:
-    """What the table says of each state, for the reference."""
+    """The table's evaluation of each state, for the reference."""
     return [([logits(p) for p in s.table.weights], s.table.values) for s in states]
 
 

@@ -96,7 +96,7 @@ def test_native_settings_cover_every_field(config):
 
 
 def test_the_core_reads_every_native_setting():
-    """What the core does not ask for would be silently ignored."""
+    """A setting that the core does not read would be ignored silently."""
     native = SearchConfig().native((-1.0, 1.0))
     asked = set()
 

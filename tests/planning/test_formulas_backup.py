@@ -1,4 +1,4 @@
-"""Values by hand: whose they are, what steps pay, who is asked, and what a finished game is worth.
+"""Values computed by hand: per seat, with rewards, extra turns and finished games.
 
 Nothing flips a sign by depth, so most examples let a seat move twice in a row, or have three seats:
 there a rule by parity gives other numbers.

@@ -1,4 +1,4 @@
-"""What is random: Dirichlet noise at the root, and the temperature of the move that is picked."""
+"""The random parts: Dirichlet noise at the root, and the temperature of the picked move."""
 
 import math
 

@@ -107,7 +107,7 @@ def evaluate_leaves(leaves: Any) -> tuple[Any, Any]:
 
 
 def by_reference(golden: Golden) -> list[dict[str, Any]]:
-    """What the reference finds, search by search."""
+    """The reference's results, search by search."""
     search = reference.Search(golden.game(), evaluate, golden.config)
     found = []
     for i in range(golden.moves + 1):
@@ -143,7 +143,7 @@ def reference_tree(node: reference.Node, depth: int = DEPTH) -> dict[str, Any]:
 
 
 def by_core(golden: Golden) -> list[dict[str, Any]]:
-    """What the core finds, search by search."""
+    """The core's results, search by search."""
     search = Search(evaluate_leaves, golden.config)
     found: list[dict[str, Any]] = []
     for i in range(golden.moves + 1):

@@ -185,7 +185,7 @@ def test_other_hands_than_the_true_ones_change_nothing(shape, config, other, pli
 
 
 def test_a_cheating_search_is_told_apart_by_other_hands():
-    """What the property above would look like if a search peeked."""
+    """The property above fails for a search that peeks."""
     differs = 0
     for seed in range(20):
         game = make(Shape(seed=seed, hands=20))
@@ -219,7 +219,7 @@ def test_a_game_that_gives_a_view_for_a_deal_is_told():
 
 
 def compare_deals(slow, result):
-    """What all deals come to, node by node at the root."""
+    """The sums over all deals, node by node at the root."""
     edges = {edge.action: edge for edge in result.tree.root.edges}
     for action in slow.searches[0].root.children:
         nodes = [search.root.children[action] for search in slow.searches]

@@ -81,7 +81,7 @@ CASES = [
 
 
 def pressed(program, *arguments, after=0.4):
-    """What a program prints when it hears Ctrl-C, and when that was pressed."""
+    """A program's output after Ctrl-C, and the time of pressing it."""
     command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -49,7 +49,7 @@ def test_other_spellings_are_not_typed():
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory):
-    """What mypy says of each call with each argument: `complaints[call, argument]`."""
+    """Mypy's complaints about each call with each argument: `complaints[call, argument]`."""
     folder = tmp_path_factory.mktemp("typed")
     pairs = [(call, argument) for call in CALLS for argument in [*GOOD, *WRONG]]
     lines = ["import typing", "import sylvan", "from sylvan.games import Chess"]

@@ -1,4 +1,4 @@
-"""What a search over a learned model keeps: no term grows with actions times simulations."""
+"""The memory of a search over a learned model: no term grows with actions times simulations."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ ROOTS, HIDDEN = 8, 5
 
 
 class Noise:
-    """A model of A actions that says something else of every state, `[B, HIDDEN]`."""
+    """A model of A actions with other outputs for every state, `[B, HIDDEN]`."""
 
     def __init__(self, actions):
         self.actions, self.rng = actions, np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Leaves in flight: what a batch shows, the forms of an answer, virtual visits that go exactly."""
+"""Leaves in flight: fields of a batch, forms of an answer, exact removal of virtual visits."""
 
 import runpy
 from pathlib import Path

@@ -1,7 +1,6 @@
-"""What ends a search: each limit exactly, whichever comes first, and by its name.
+"""Limits end a search exactly, the first of them, and under its name.
 
-Tests that measure time are marked `alone`: a promise about milliseconds is broken by whatever else
-the machine does.
+Tests that measure time are marked `alone`: other work on the machine would make them fail.
 """
 
 import threading
@@ -212,7 +211,7 @@ def overshoot(search, state, seconds):
 
 
 def check_overshoot(past, allowed=0.0):
-    """A process that had to wait for a core is late by its turn, so three of eight are enough."""
+    """Three of eight searches must be on time: the others may have waited for a core."""
     assert 0 <= past[0] and past[2] <= allowed + MILLISECONDS / 1000, past
 
 

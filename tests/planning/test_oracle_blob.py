@@ -142,7 +142,7 @@ def test_the_last_trick_is_worth_what_it_pays(game, seed, walks):
     game=rounds(players=(3, 5), cards=(1, 4)), seed=st.integers(0, 2**32), walks=st.integers(1, 9)
 )
 def test_the_last_card_of_all_needs_no_guess(game, seed, walks):
-    """Who plays it sees all that counts, so a search of the view is exact too, in every mode."""
+    """Its player sees everything that matters, so searches of the view are exact, in every mode."""
     game = walk(game, seed, lambda state: sum(state.hand_sizes) == 1)
     worth, view = exact.solve(game), game.observe(game.to_play())
     for config in (

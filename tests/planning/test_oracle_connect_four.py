@@ -40,7 +40,7 @@ def outcome_of(solution: Solution, action: int) -> int:
 
 
 def check_bounds(result: SearchResult, solution: Solution) -> None:
-    """What is proven of the root and of its moves is what the solver says."""
+    """Proven values of the root and of its moves equal the solver's."""
     if result.stopped_by == "proven":
         assert result.value == solution.outcome
         assert all(outcome_of(solution, a) == solution.outcome for a in result.policy.nonzero()[0])
@@ -83,7 +83,7 @@ def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
     # proven may be a slow loss.
     if result.stopped_by == "proven" or rule != "gumbel":
         assert outcome_of(solution, result.best) == solution.outcome
-    # What is known to be drawn is still visited, so that a proof of all else may come later than
+    # Moves proven to draw are still visited, so the proof of all others may come later than
     # this: with eight empty cells in an eighth of the positions, with seven in some.
     if empty <= 6:
         assert result.stopped_by == "proven"

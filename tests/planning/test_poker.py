@@ -10,7 +10,7 @@ from sylvan.games.open_spiel import from_open_spiel
 
 
 def searched(name, states, seat, policy, **settings):
-    """What a search of an information set finds, and the exact values of its actions."""
+    """The result of searching an information set, and the exact values of its actions."""
     game = from_open_spiel(name)
     for action in states[0][1].history():
         game.apply(action)

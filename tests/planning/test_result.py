@@ -1,4 +1,4 @@
-"""What a search found: a target, an action, a value and a line, true to the tree behind them."""
+"""Results agree with their tree: policy target, action, value and line."""
 
 import json
 import math

@@ -177,7 +177,7 @@ class ReferenceGame:
             self.search.advance(outcome)
 
     def _outcome(self) -> int:
-        """What chance draws at this ply."""
+        """The outcome that chance draws at this ply."""
         rng = Rng(mix(self.seed, 2 + len(self.plies)), CHANCE)
         outcomes = list(self.state.chance_outcomes())
         return int(outcomes[rng.pick([p for _, p in outcomes])][0])

@@ -1,4 +1,4 @@
-"""What the tests in a browser share: Chromium, its windows, and pictures kept in out/web.
+"""Shared by the tests in a browser: Chromium, its windows, and pictures kept in out/web.
 
 With SYLVAN_PICTURES=docs/images in the environment, the tests make the pictures of the docs.
 """

@@ -1,4 +1,4 @@
-"""What the tests of the browser app share: a server in a thread, pages that speak the protocol."""
+"""Shared by the tests of the browser app: a server in a thread, pages that speak the protocol."""
 
 import json
 import queue

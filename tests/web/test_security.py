@@ -1,4 +1,4 @@
-"""Who may speak to the server."""
+"""Access to the server: hosts, origins, tokens."""
 
 import http.client
 import json

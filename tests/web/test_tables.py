@@ -39,7 +39,7 @@ def pages(hall):
 
 
 def table_of(page, when):
-    """The first table from now on of which `when` is true."""
+    """Wait for a table that satisfies `when`."""
     while True:
         table = page.wait(Table)
         if when(table):

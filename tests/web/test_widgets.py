@@ -37,7 +37,7 @@ def searched():
 
 
 def told(widget, monkeypatch):
-    """What a widget says from now on."""
+    """The messages of a widget from now on."""
     said = []
     monkeypatch.setattr(widget, "send", said.append)
     return said

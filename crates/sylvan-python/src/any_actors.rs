@@ -19,7 +19,7 @@ pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, EvaluationError);
 pyo3::import_exception!(sylvan.errors, SearchStateError);
 
-/// What the actors of any game are made from.
+/// Arguments of the actors of any game.
 pub struct Given<'a, 'py> {
     pub search: Config,
     pub play: PlayConfig,

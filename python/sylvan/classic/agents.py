@@ -31,12 +31,12 @@ class Agent(Protocol):
 
 
 def state_to_input(state: str) -> NDArray[np.float32]:
-    """What the agent sees of a FEN: `[1, 19, 8, 8]`."""
+    """The agent's input for a FEN: `[1, 19, 8, 8]`."""
     return planes_of(Chess(state, encoder=PLANES.encoder))
 
 
 def planes_of(game: Chess) -> NDArray[np.float32]:
-    """What the agent sees of a game in this encoding: `[1, 19, 8, 8]`."""
+    """The agent's input for a game in this encoding: `[1, 19, 8, 8]`."""
     return expand_planes(game.observation()[None], PLANES.encoder)
 
 

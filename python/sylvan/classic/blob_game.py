@@ -146,7 +146,7 @@ class BlobGame:
 
     @property
     def current_player(self) -> Player | None:
-        """Whose turn it is; None when the round is over."""
+        """The player to move; None when the round is over."""
         return None if self.is_over else Player(self, self.state.to_play())
 
     @property

@@ -94,7 +94,7 @@ class MCTS:
 
     @property
     def result(self) -> SearchResult:
-        """What the last search found: values, statistics and the tree."""
+        """The result of the last search: values, statistics and the tree."""
         return self._search.result
 
     def _run(self, view: Blob) -> SearchResult:
@@ -110,7 +110,7 @@ class MCTS:
 
 
 def _view(game: BlobGame, player: Player | None) -> Blob:
-    """What the player to move sees."""
+    """The view of the player to move."""
     if not isinstance(game, BlobGame):
         raise ConfigError(f"game_state is a {type(game).__name__}: give a BlobGame.")
     turn = game.current_player

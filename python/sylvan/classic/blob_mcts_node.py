@@ -109,7 +109,7 @@ class MCTSNode:
 
     @property
     def player(self) -> Player | None:
-        """Whose turn it is; None when the round is over."""
+        """The player to move; None when the round is over."""
         return self._get_next_player(self.game_state)
 
     @property
@@ -284,7 +284,7 @@ class MCTSNode:
         return game
 
     def _get_next_player(self, game_state: BlobGame) -> Player | None:
-        """Whose turn it is in a game; None when the round is over."""
+        """The player to move in a game; None when the round is over."""
         return game_state.current_player
 
     def backpropagate(self, value: float | Sequence[float]) -> None:

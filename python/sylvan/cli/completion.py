@@ -1,4 +1,4 @@
-"""What the shell completes after Tab: names of games, evaluators, loggers and runs.
+"""Completions for the shell's Tab key: names of games, evaluators, loggers and runs.
 
 Where nothing here begins with the typed text, the shell completes file names, so `my_game.py` and
 folders of runs work too.

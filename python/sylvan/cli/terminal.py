@@ -58,7 +58,7 @@ class OneLineErrors(TyperGroup):
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args)
         if not standalone_mode:
             return run(**extra)
-        _replace_what_is_no_text()
+        _replace_unencodable()
         try:
             sys.exit(run(**extra) or 0)
         except typer.TyperException as error:
@@ -82,7 +82,7 @@ class OneLineErrors(TyperGroup):
             raise
 
 
-def _replace_what_is_no_text() -> None:
+def _replace_unencodable() -> None:
     """Read and print a substitute for what an encoding does not have: suits of cards in ASCII."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

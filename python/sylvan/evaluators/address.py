@@ -12,7 +12,7 @@ from sylvan.errors import ConfigError
 __all__ = ["PREFIX", "Address", "without_delay"]
 
 PREFIX = "socket:"
-"""What the name of a server begins with."""
+"""The prefix of a server's name."""
 
 UNIX_PATH = 100
 """Most bytes in the path of a Unix socket, on all systems."""

@@ -154,7 +154,7 @@ class _Metadata(Protocol):
 
 
 class OnnxSession(Protocol):
-    """What we use of `onnxruntime.InferenceSession`, which has no type information."""
+    """The methods that we use of `onnxruntime.InferenceSession`, which has no type information."""
 
     def run(
         self, outputs: list[str] | None, inputs: dict[str, NDArray[Any]], /

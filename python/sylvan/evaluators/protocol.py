@@ -169,7 +169,7 @@ class Evaluator(Protocol):
 
 
 EvaluatorLike: TypeAlias = Evaluator | str | PathLike[str]
-"""What a user may give: an evaluator, its name, or the path of a network."""
+"""An evaluator as users give it: the object, its name, or the path of a network."""
 
 Ticket = TypeVar("Ticket")
 

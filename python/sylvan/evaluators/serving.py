@@ -42,7 +42,7 @@ CLIENTS = 64
 
 @dataclass
 class ServedCounts:
-    """What a server has done."""
+    """Statistics of a server."""
 
     clients: int = 0
     """Connections so far."""

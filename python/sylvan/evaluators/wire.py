@@ -51,7 +51,7 @@ MOST_ROWS = 1024
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The kind of a message."""
 
     WELCOME = 1
     EVALUATE = 2
@@ -157,7 +157,7 @@ def _exactly(connection: socket.socket, count: int) -> bytearray | None:
 
 @dataclass(frozen=True)
 class Welcome:
-    """What a server tells a client about its network."""
+    """The first message of a server to a client: its network."""
 
     header: NetworkHeader
     name: str

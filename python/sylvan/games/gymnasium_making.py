@@ -122,7 +122,7 @@ def _find_modules_here() -> None:
 
 
 def _hint(gym: ModuleType, name: str) -> str:
-    """What to do about a name that is not registered."""
+    """Advice about a name that is not registered."""
     namespace, slash, _ = name.partition("/")
     if slash and ":" not in name and namespace not in {s.namespace for s in gym.registry.values()}:
         module = MODULES.get(namespace)

@@ -76,7 +76,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _of_import(error: Exception) -> str:
-    """What a file raised while it was imported, and where."""
+    """The exception of a file while it was imported, with its line."""
     if isinstance(error, SyntaxError):
         file = Path(error.filename or "?").name
         return f"{type(error).__name__} ({error.msg}) in line {error.lineno} of {file}"

@@ -1,4 +1,4 @@
-"""What all learners have in common: the loop over batches, one update, and the state.
+"""The common part of all learners: the loop over batches, one update, and the state.
 
 A learner adds the kind of batch, the network's losses and their weights: see `learner` (positions,
 with the game's rules) and `sylvan.muzero.learner` (sequences, for a learned model).

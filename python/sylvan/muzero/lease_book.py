@@ -1,4 +1,4 @@
-"""What the games of a lease share: which begins next, what was played, which are over."""
+"""Shared state of the games of a lease: the next to begin, the moves played, the ended ones."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class ModelPlayer:
         return True
 
     def _new_keeper(self, encoding: Encoding | None, seed: int) -> Keeps:
-        """What makes the moves: here, or in other processes if they are slow."""
+        """Make the games' keeper: in this process, or in others if moves are slow."""
         parts, count = (self.spec, self.config, encoding), self.config.processes
         if count is None and self._step_takes(seed) > SLOW:
             apart = GameProcesses(*parts, count=self._cores)

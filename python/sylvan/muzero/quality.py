@@ -176,7 +176,7 @@ class _Played:
 
 @dataclass(frozen=True)
 class Foresight:
-    """What a model predicts some steps ahead of a position, beside what happened."""
+    """A model's predictions some steps ahead of a position, beside the true values."""
 
     action: int | None
     """The action before; None for the position itself."""

@@ -1,4 +1,4 @@
-"""Whose turn it is in a game that is planned with a learned model, and which games fit one."""
+"""The seat to move in games planned with a learned model, and the check that a game fits one."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ FpuRule = Literal["parent", "reduction", "zero", "loss"]
 
 
 class Limits(TypedDict, total=False):
-    """What ends a search and may change from one search of a tree to the next."""
+    """The limits of a search, which may change from one search of a tree to the next."""
 
     simulations: int | None
     seconds: float | None

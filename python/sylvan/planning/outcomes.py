@@ -33,7 +33,7 @@ class Progress(NamedTuple):
     depth: int
     """The greatest depth of a simulation of this search."""
     stopped_by: str | None
-    """What ended the search, as `SearchResult.stopped_by`; None: it has not ended."""
+    """The reason of each search's end, as `SearchResult.stopped_by`; None: it has not ended."""
 
 
 class Outcomes(NamedTuple):

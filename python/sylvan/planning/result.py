@@ -46,8 +46,8 @@ class SearchResult:
     pv: list[int]
     """The principal variation: the expected actions from the root on."""
     stopped_by: str
-    """What ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`, `proven`, `stop`,
-    or `interrupted` (an error or Ctrl-C)."""
+    """The limit that ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`,
+    `proven`, `stop`, or `interrupted` (an error or Ctrl-C)."""
     simulations: int
     """Simulations of this search, without those of earlier searches of the tree."""
     nodes: int

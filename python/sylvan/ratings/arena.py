@@ -111,7 +111,7 @@ class Rating:
 
 
 NetworkT = TypeVar("NetworkT")
-"""What searches with a network: an `Evaluator`, or a learned model."""
+"""A network in use: an `Evaluator`, or a learned model."""
 
 
 class BaseArena(ABC, Generic[NetworkT]):

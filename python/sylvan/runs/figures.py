@@ -220,7 +220,7 @@ def time_shares(columns: Columns) -> dict[str, Series]:
 
 
 def limit(columns: Columns) -> tuple[str, str] | None:
-    """What limited self-play in the last step, and the measure that says so; None if unknown.
+    """The limit of self-play in the last step, and the measure that shows it; None if unknown.
 
     >>> seconds = {"selfplay": 10.0, "network": 9.0, "search": 0.5}
     >>> columns = {f"seconds.{name}": np.array([value]) for name, value in seconds.items()}

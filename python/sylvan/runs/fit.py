@@ -94,7 +94,7 @@ class Fit:
         return min(self.seconds, 30.0 * (self.config.run.minutes or 0.0))
 
     def sentences(self) -> list[str]:
-        """What was measured and what was chosen."""
+        """The measurements and the chosen settings."""
         chosen, costs = self.config, self.costs
         positions, updates = 1 / costs.position(chosen), 1 / costs.update
         speed = f"{positions:,.0f} positions or {updates:,.0f} updates per second"

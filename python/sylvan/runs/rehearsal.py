@@ -108,7 +108,7 @@ def rehearse(
 
 @dataclass(frozen=True)
 class Rated:
-    """What a rating took."""
+    """The cost of a rating."""
 
     seconds: float = 0.0
     opponents: int = 0

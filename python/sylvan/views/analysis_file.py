@@ -103,7 +103,7 @@ class Document(_Part):
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was read from a file."""
+    """The contents of a file."""
 
     position: SavedPosition
     first: Game

@@ -1,4 +1,4 @@
-"""What the engine does while a search runs."""
+"""Reports and early ends while a search runs."""
 
 import pytest
 

@@ -397,7 +397,7 @@ impl<G: Game, V: Values> Actor<G, V> {
     }
 }
 
-/// What all actors of a lease share, and the clock of this one.
+/// State shared by all actors of a lease, and the clock of this one.
 struct Context<'a, 'b, G: Game> {
     job: &'a Job<G>,
     setup: &'a Setup<G>,

@@ -172,7 +172,7 @@ columns! {
     policy_actions: Edge I32(i32),
     /// The policy target of each.
     policy: Edge F32(f32),
-    /// What the seat to move saw, if observations are kept; zeros where chance moved.
+    /// Observations of the seat to move, if observations are kept; zeros where chance moved.
     observations: Cell Cells(C),
 }
 

@@ -281,7 +281,7 @@ impl Chess {
         self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
     }
 
-    /// Whose turn it is, without restrictions and tables, and all moves.
+    /// The side to move, without restrictions and tables, and all moves.
     #[inline]
     fn turn_by_rules(&self, actions: &mut Vec<Action>) -> Turn {
         if !self.at_root && self.is_repeated() || self.position.is_dead() {

@@ -1,4 +1,4 @@
-"""What happened on the board in a game of chess: its first moves, material and endgame.
+"""Facts of a game of chess: its first moves, material and endgame.
 
 An endgame begins where each side has at most 13 points of pieces besides king and pawns (Speelman;
 knights and bishops 3, rooks 5, queens 9). It is named after the strongest piece that is left then.

@@ -24,7 +24,7 @@ FORMAT = "sylvan-game-1"
 
 @dataclass(frozen=True)
 class SavedGame:
-    """What determines a game in progress."""
+    """A game in progress: its start, its moves and its settings."""
 
     game: str
     """Its name: `connect4`, `path.py:Class`, ..."""

@@ -55,7 +55,7 @@ class Session:
 
     @property
     def view(self) -> Game:
-        """What the person sees: the game itself if it hides nothing."""
+        """The person's view: the game itself if it hides nothing."""
         return self.game.observe(self.seat) if hides(self.game) else self.game
 
     @property
@@ -230,7 +230,7 @@ class GameSession(Session):
 
     @property
     def totals(self) -> list[float]:
-        """What each seat was paid in a finished game."""
+        """The returns of a finished game, per seat."""
         return [paid + end for paid, end in zip(self.paid, self.game.returns(), strict=True)]
 
     @property
