@@ -1,4 +1,4 @@
-// What is open, in the part of the address after #: a reload or a shared link opens it again.
+// The open view, in the part of the address after #: a reload or a shared link opens it again.
 
 export interface Place {
   game: string;

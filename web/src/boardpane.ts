@@ -236,7 +236,7 @@ function coloursOf({ board }: Position): Colours {
   return board.drop ? "discs" : "marks";
 }
 
-/** What people call a seat; the stones of a grid have names of their own. */
+/** Names of a seat for people; the stones of a grid have names of their own. */
 export function seatName(position: Position | null, seat: number): string {
   const { board, seats } = position ?? {};
   if (board?.kind === "grid") {

@@ -129,7 +129,7 @@ export interface Open {
   ply?: number | null;
 }
 
-/** Let a run end at its next step. */
+/** End the process of a run, which can be resumed. */
 export interface PauseRun {
   type: "pause_run";
   run: string;
@@ -175,7 +175,7 @@ export interface Save {
   type: "save";
 }
 
-/** Who has a seat. */
+/** The player of a seat. */
 export interface SeatChoice {
   who: "you" | "guest" | "player";
   level?: number;
@@ -255,7 +255,7 @@ export interface BlobBoard {
   trick: CardInfo[];
 }
 
-/** What everyone knows of a player. */
+/** The public state of a player. */
 export interface BlobSeat {
   cards: number;
   bid: number | null;
@@ -312,7 +312,7 @@ export interface Details {
   raw_priors: Considered[];
 }
 
-/** What a learned model foresees from a position, beside what happened. */
+/** A learned model's predictions from a position, beside the true course. */
 export interface Foreseen {
   type: "foreseen";
   run: string;
@@ -376,7 +376,7 @@ export interface Hello {
   start: string;
 }
 
-/** What the adviser thinks, best first. */
+/** The adviser's moves, best first. */
 export interface Hinted {
   type: "hinted";
   options: Option[];
@@ -452,14 +452,14 @@ export interface Offers {
   games: GameOffer[];
 }
 
-/** What a network thinks of a position, without a search. */
+/** A network's output for a position, without a search. */
 export interface Opinion {
   step: number;
   value: number | null;
   policy: Considered[];
 }
 
-/** What the networks that a run keeps think of a position. */
+/** The outputs of all networks of a run for a position. */
 export interface Opinions {
   type: "opinions";
   run: string;
@@ -596,7 +596,7 @@ export interface Search {
   nodes_gone: number[];
 }
 
-/** Who has a seat. */
+/** The player of a seat. */
 export interface SeatInfo {
   name: string;
   who: "you" | "person" | "free" | "player";

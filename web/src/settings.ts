@@ -92,7 +92,7 @@ export class SettingsPanel {
   }
 }
 
-/** What a person typed: a number where it is one. */
+/** The typed value: a number where it is one. */
 export function read(text: string, info: SettingInfo): Value {
   const word = text.trim();
   if (word === "") return info.optional ? null : info.default;

@@ -134,7 +134,7 @@ export class SlowMotion {
   }
 }
 
-/** What is shown one after another: a phase, and how much of the path. */
+/** The frames in order: a phase, and how much of the path. */
 export function framesOf(steps: number): [Phase, number][] {
   const down = Array.from({ length: Math.max(1, steps) }, (_, at): [Phase, number] => [
     "selection",

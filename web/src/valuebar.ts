@@ -3,7 +3,7 @@
 import { el } from "./dom";
 import { capital, signed } from "./words";
 
-/** What the seats' colours are those of: white and black pieces, red and yellow discs, marks. */
+/** Origins of the seats' colours: white and black pieces, red and yellow discs, marks. */
 export type Colours = "pieces" | "discs" | "marks";
 
 export class ValueBar {

@@ -1,4 +1,4 @@
-// What a search says in a line: its best move and value, how far it went and how fast.
+// A search in one line: best move, value, size and speed.
 
 import { seatName } from "./boardpane";
 import { actionWords } from "./boards/board";

@@ -12,7 +12,7 @@ import { Stored } from "./stored";
 /** The styles of the page, for a shadow root (`build.mjs`). */
 declare const STYLES: string;
 
-/** What anywidget hands over. */
+/** The arguments from anywidget. */
 export interface Model {
   get(name: "part"): "result" | "runs" | "game";
   get(name: "messages"): Message[];

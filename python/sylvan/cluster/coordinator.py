@@ -57,7 +57,7 @@ PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Rules:
-    """What the coordinator decides by; seconds are of its own clock."""
+    """Rules of the coordinator's decisions; seconds are of its own clock."""
 
     exact: bool = True
     """Answers of workers to fixed positions must be bit-equal to the learner's."""
@@ -93,7 +93,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker says regularly."""
+    """The regular report of a worker."""
 
     held: tuple[str, ...] = ()
     """Leases it is playing, or about to."""
@@ -131,7 +131,7 @@ class Admission:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What the learner has not heard yet."""
+    """News for the learner."""
 
     life: str = ""
     """Another one after each start of the coordinator, which then tells everything again."""
@@ -193,7 +193,7 @@ class _Durations:
 
 
 class _Speed:
-    """What was taken in the last minute, per second."""
+    """Arrivals of the last minute, per second."""
 
     def __init__(self) -> None:
         self._seconds: deque[tuple[float, int, int]] = deque()

@@ -37,7 +37,7 @@ IN_TORCH = ("TorchEvaluator", "TorchModel")
 
 
 def network_in(evaluator: Any) -> Any:
-    """What evaluates behind a cache or in a learned model."""
+    """The evaluator behind a cache or in a learned model."""
     inner = getattr(evaluator, "inner", None)
     if isinstance(inner, OnnxModel):
         return inner

@@ -22,7 +22,7 @@ SHARES = 10_000
 
 @dataclass(frozen=True)
 class Placement:
-    """What each process asks of Ray."""
+    """The resources that each process requests of Ray."""
 
     workers: int
     worker_cpus: int

@@ -406,7 +406,7 @@ class ClusterPlayer:
         return found
 
     def _statistics(self, names: Iterable[str], began: float) -> SelfPlayStatistics:
-        """What the games do not say, of some leases.
+        """Statistics of some leases beside the games.
 
         Workers also play while the learner learns: their work since the last step is counted for
         the time since `began`, and seconds are the mean of the workers.

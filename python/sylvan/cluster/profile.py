@@ -34,7 +34,7 @@ TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """What a worker says about itself."""
+    """A worker's facts about itself."""
 
     name: str
     """A new one for each start of a process."""

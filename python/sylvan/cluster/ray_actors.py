@@ -145,7 +145,7 @@ class CoordinatorProcess:
         self._current().forget(worker)
 
     def probe(self) -> Probe | None:
-        """What a worker has to evaluate."""
+        """The positions that a worker has to evaluate."""
         return self._current().probe
 
     def join(self, facts: WorkerFacts) -> Admission:

@@ -116,7 +116,7 @@ class Recipe:
         return [evaluating, "numpy", *(["gymnasium"] if self.spec.is_gymnasium else [])]
 
     def slots(self, threads: int, leases: int) -> Sequence[LeaseSlot]:
-        """What plays up to `leases` leases at once."""
+        """A player of up to `leases` leases at once."""
         selfplay = SelfPlayConfig(**self.selfplay)
         search = SearchConfig(**self.search).replace(threads=threads)
         if self.learned:
@@ -130,7 +130,7 @@ class Recipe:
         ]
 
     def evaluator(self, network: bytes, threads: int, cache_bytes: int) -> Any:
-        """What evaluates with a network's file: an evaluator, or a learned model.
+        """Make the evaluator of a network's file: an evaluator, or a learned model.
 
         :param threads: CPU threads that share a batch.
         :param cache_bytes: of the cache of evaluations, on a CPU; 0: none.

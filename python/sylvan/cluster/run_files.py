@@ -35,7 +35,7 @@ from sylvan.runs.run import locked
 __all__ = ["ClusterFiles", "finished_in"]
 
 FACTS = ("driver", "learner", "dashboard", "cluster", "mode", "expected")
-"""What the driver and the learner tell the coordinator for its status."""
+"""Facts from the driver and the learner for the coordinator's status."""
 
 LOG_BYTES = 32 * 2**20
 """Size from which the log of an earlier session is removed."""
@@ -163,7 +163,7 @@ class ClusterFiles:
         coordinator.submit(leases, plan["step"], probe)
 
     def facts(self) -> dict[str, Any]:
-        """What the last coordinator knew of the other processes."""
+        """The facts that the last coordinator had of the other processes."""
         try:
             status = json.loads(self.status.read_bytes())
         except (FileNotFoundError, ValueError):
@@ -176,7 +176,7 @@ class ClusterFiles:
 
 
 def finished_in(storage: Storage, lease: Lease) -> Done | None:
-    """What is known of a lease from its shard; None if it has none."""
+    """Read a finished lease from its shard; None if it has none."""
     try:
         if not storage.has_shard(lease):
             return None

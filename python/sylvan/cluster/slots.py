@@ -1,4 +1,4 @@
-"""What plays leases in a worker: slots, each of which plays one lease at a time.
+"""Players of leases in a worker: slots, each of which plays one lease at a time.
 
 With the game's rules a slot has actors; several slots fill each other's batches, and the worker's
 own thread evaluates them. With a learned model there is one slot, whose thread plans and moves.

@@ -37,7 +37,7 @@ def read_status(run: Path) -> dict[str, Any]:
 
 
 def limit_of(status: dict[str, Any]) -> str:
-    """What limits the run's speed, in a sentence."""
+    """The limit of the run's speed, in a sentence."""
     workers, leases = status["workers"], status["leases"]
     if status.get("age", 0.0) > RECENT:
         return "Nothing trains the run now: run `sylvan train` with the same folder to go on."

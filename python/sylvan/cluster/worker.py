@@ -52,7 +52,7 @@ class WorkerLink(Protocol):
     """The coordinator, as a worker reaches it; every call may raise `ConnectionError`."""
 
     def probe(self) -> Probe | None:
-        """What to evaluate before playing; None: there is no network yet, ask again."""
+        """The positions to evaluate before playing; None: there is no network yet, ask again."""
 
     def join(self, facts: WorkerFacts) -> Admission:
         """As `Coordinator.join`."""
@@ -66,7 +66,7 @@ class WorkerLink(Protocol):
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What a worker may use of its machine."""
+    """Resources of its machine that a worker may use."""
 
     name: str
     node: str = "here"
@@ -97,7 +97,7 @@ class _Slot:
 
 
 class _Needed(NamedTuple):
-    """What a lease needs, from the storage."""
+    """The inputs of a lease, from the storage."""
 
     recipe: Recipe
     network: bytes
@@ -126,7 +126,7 @@ class Worker:
         self._talker = ThreadPoolExecutor(1, "report")
         self._evaluators: dict[str, Any] = {}
         self._ready: dict[str, Future[_Needed]] = {}
-        """What leases need, by their names; fetched by another thread."""
+        """Inputs of leases, by their names; fetched by another thread."""
         self._waiting: dict[str, Lease] = {}
         """Leases that are not begun."""
         self._slots: list[_Slot] = []
@@ -271,7 +271,7 @@ class Worker:
         return orders
 
     def _fetch(self, lease: Lease) -> _Needed:
-        """What a lease needs."""
+        """The inputs of a lease: recipe, network, start positions."""
         positions = positions_of(self._blob(lease.positions))
         episodes = episodes_of(self._blob(lease.unfinished))
         games = StepLease(lease.step, 0, lease.first, lease.count, positions, episodes)
@@ -313,7 +313,7 @@ class Worker:
         )
 
     def _evaluator(self, name: str, recipe: Recipe, network: bytes) -> Any:
-        """What evaluates with a network; leases of the same network share it."""
+        """The evaluator of a network; leases of the same network share it."""
         found = self._evaluators.pop(name, None)
         if found is None:
             cache = self.options.cache_bytes // NETWORKS

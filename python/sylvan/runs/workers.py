@@ -19,7 +19,7 @@ __all__ = ["HEAD", "WorkerTotals", "worker_rows"]
 FILE = Path("cluster") / "workers.json"
 
 SUMS = ("games", "positions", "simulations", "rows", "capacity", "seconds", "network", "waited")
-"""What is added up; the last three are seconds: in which it played, in the network, in which the
+"""Sums; the last three are seconds: in which it played, in the network, in which the
 network waited for the games."""
 
 HEAD = (
@@ -32,7 +32,7 @@ MOST = 200
 """Rows of a table."""
 
 _START = re.compile(r"(-\d+){2}$")
-"""What a worker's name has for each start: process of the driver and number of the start."""
+"""The suffix of a worker's name per start: process of the driver and number of the start."""
 
 
 class WorkerTotals:

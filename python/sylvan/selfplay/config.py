@@ -77,7 +77,7 @@ class SelfPlayConfig(Section):
         0.0, description="temperature of later moves; 0 takes the best, for reliable results"
     )
 
-    # What a search costs. -------------------------------------------------------------------------
+    # The cost of a search. ------------------------------------------------------------------------
     full_share: Share = Field(
         1.0,
         description="share of searches with all simulations and noise, whose policy is learned; "

@@ -1,4 +1,4 @@
-"""Who plays leases: `PlaysLeases`, and `LeasePlayer`, which plays them on this machine.
+"""Players of leases: the protocol `PlaysLeases`, and `LeasePlayer`, which plays on this machine.
 
 While the last games of a lease are being played, the games of the next one start, with the next
 network, so that batches stay full. Each lease has its own `Actors` and its own evaluator, which a
@@ -64,7 +64,7 @@ class PlayedLease:
     dropped: list[tuple[int, Exception]] = field(default_factory=list)
     """Number and error of the games that raised one."""
     statistics: SelfPlayStatistics = field(default_factory=SelfPlayStatistics)
-    """What the games themselves do not say: time, batches, work on the next lease."""
+    """Statistics beside the games: time, batches, work on the next lease."""
     unfinished: list[Unfinished] = field(default_factory=list)
     """The episodes that other leases continue."""
 
@@ -87,7 +87,7 @@ class PlaysLeases(Protocol):
         """Give up the games in progress; they can be played again."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on besides the leases, as JSON values; usually nothing."""
+        """State of the next step besides the leases, as JSON values; usually empty."""
 
     def load_state_dict(self, state: dict[str, Any], /) -> None:
         """Restore the state from `state_dict`."""

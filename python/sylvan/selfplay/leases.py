@@ -154,8 +154,8 @@ def cut_episodes(lease: Lease, games: GameColumns) -> list[Unfinished]:
     """The episodes of a lease that other leases continue, from its games with a learned model."""
     found = []
     for game in np.flatnonzero(games["endings"] == SEGMENT).tolist():
-        place = int(games["numbers"][game]) - lease.first
-        before = lease.unfinished[place].actions if place < len(lease.unfinished) else []
+        index = int(games["numbers"][game]) - lease.first
+        before = lease.unfinished[index].actions if index < len(lease.unfinished) else []
         own = games["actions"][games.plies[game] : games.plies[game + 1]].tolist()
         number, seen = int(games["episodes"][game]), int(games["seen"][game])
         found.append(Unfinished(number, [*before, *own], seen))

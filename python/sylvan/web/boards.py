@@ -123,7 +123,7 @@ def _connect_four(state: Game, last: int | None) -> GridBoard:
 
 
 def _blob(view: Game) -> BlobBoard:
-    """What a seat sees of the table; of the full state, what everyone sees."""
+    """A seat's view of the table; for the full state, the public view."""
     from sylvan.games import Blob
     from sylvan.games.blob import SUITS, card_name
 

@@ -114,7 +114,7 @@ def _name(action: int) -> str:
 
 
 def _wanted(copilot: Copilot) -> tuple[Wanted, str]:
-    """What comes next, and how to ask for it."""
+    """The next input, and the prompt for it."""
     table = copilot.table
     if table.is_terminal():
         if table.round + 1 == len(table.sequence):

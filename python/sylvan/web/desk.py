@@ -1,4 +1,4 @@
-"""What the server offers every page: games, networks, memory."""
+"""Resources that the server offers every page: games, networks, memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BUILT_IN = ("material", "rollout", "uniform")
 
 @dataclass(frozen=True)
 class Desk:
-    """What the server offers every page."""
+    """Resources that the server offers every page."""
 
     start: str = "chess"
     """The game that a page opens first."""

@@ -1,4 +1,4 @@
-"""What a running search, or an analysis from a file, has found so far."""
+"""The result so far of a running search, or of an analysis from a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Found:
 
     @classmethod
     def of(cls, forest: Forest | None, shown: SearchResult | None) -> Found | None:
-        """What the search found; without one, what the file has."""
+        """The result of the search; without one, that of the file."""
         if forest is not None:
             done, nodes, size, depth, _ = forest.progress()
             return cls(forest.tree(), done, forest.seconds, nodes, size, depth, None)

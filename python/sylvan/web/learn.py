@@ -48,7 +48,7 @@ class Learn(Worker[p.Request]):
         super().__init__(send)
         self._desk, self._training = desk, training
         self._listed: tuple[object, ...] = ()
-        """What the list of runs that was sent last depends on."""
+        """The inputs of the list of runs that was sent last."""
         self._is_looking = False
         """Whether it looks at files by itself, without a request."""
         self._is_open = False
@@ -125,7 +125,7 @@ class Learn(Worker[p.Request]):
         self._send(p.Runs(runs=runs, trainable=self._training.games))
 
     def _state(self) -> tuple[object, ...]:
-        """What the list of runs depends on: the runs, their figures, whether they train."""
+        """The inputs of the list of runs: the runs, their figures, whether they train."""
         folders = sorted(
             path
             for given in self._desk.runs

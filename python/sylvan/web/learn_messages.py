@@ -127,7 +127,7 @@ class RunInfo(Part):
     best: float | None
     """The highest rating."""
     limit: str | None
-    """What limited self-play in the last step."""
+    """The limit of self-play in the last step."""
     algorithm: str
     is_environment: bool
     """Whether it learns an environment, which can be filmed."""
@@ -188,7 +188,7 @@ class ReplayPly(Part):
     policy: list[Considered]
     """The search's policy, the best first: P is its probability."""
     reward: float | None
-    """What the action paid the seat, if the game pays rewards."""
+    """The action's reward for the seat, if the game has rewards."""
 
 
 class Replayed(Part):
@@ -205,7 +205,7 @@ class Replayed(Part):
 
 
 class Opinion(Part):
-    """What a network thinks of a position, without a search."""
+    """A network's output for a position, without a search."""
 
     step: int
     value: float | None
@@ -215,7 +215,7 @@ class Opinion(Part):
 
 
 class Opinions(Part):
-    """What the networks that a run keeps think of a position."""
+    """The outputs of all networks of a run for a position."""
 
     type: Literal["opinions"] = "opinions"
     run: str
@@ -236,7 +236,7 @@ class ForeseenStep(Part):
     value: float | None
     """Predicted for the seat to move."""
     real_value: float | None
-    """What the seat got from there, as the model is taught; None at the end."""
+    """The seat's return from there, the model's target; None at the end."""
     policy: list[Considered]
     """The likeliest actions, as the model foresees them."""
     real: str | None
@@ -246,7 +246,7 @@ class ForeseenStep(Part):
 
 
 class Foreseen(Part):
-    """What a learned model foresees from a position, beside what happened."""
+    """A learned model's predictions from a position, beside the true course."""
 
     type: Literal["foreseen"] = "foreseen"
     run: str

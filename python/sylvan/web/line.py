@@ -22,7 +22,7 @@ LONGEST = 2000
 """Most actions of a game."""
 
 BLOB_TABLE = {"players": 4, "cards": 5, "seat": 0, "seed": 0}
-"""What a table of Blob is opened with; without a seed a random one."""
+"""Defaults of a table of Blob; without a seed a random one."""
 
 
 class Line:

@@ -99,7 +99,7 @@ class Match(ABC):
         """Let the players go."""
 
     def view(self, seat: int) -> Game:
-        """What a seat sees."""
+        """The view of a seat."""
         game = self.session.game
         return game.observe(seat) if self.hides else game
 
@@ -115,7 +115,7 @@ class Match(ABC):
         return p.PictureBoard(kind="picture", svg=None, text="Nothing is shown to all seats.")
 
     def actions(self, seat: int) -> list[p.ActionInfo]:
-        """What a seat may do now."""
+        """The legal actions of a seat now."""
         return actions_of(self.view(seat)) if seat == self.turn else []
 
     def act(self, action: int) -> None:

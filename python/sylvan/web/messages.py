@@ -1,4 +1,4 @@
-"""What the server says."""
+"""Messages of the server."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ class Simulation(Part):
     number: int
     steps: list[StepInfo]
     kind: Literal["expanded", "terminal", "known"]
-    """What was found at its end: a new node, the end of the game, a node known before."""
+    """The node at its end: a new one, the end of the game, or one known before."""
     values: list[float]
-    """What was backed up, per seat."""
+    """The backed-up value per seat."""
     seat: int | None
     """The seat to move at the end."""
     priors: list[Considered]

@@ -72,5 +72,5 @@ def player_for(desk: Desk, game: str, start: Game, choice: p.SeatChoice) -> Play
 
 
 def adviser_for(start: Game, level: int) -> SearchPlayer:
-    """Who gives hints and judges."""
+    """The player that gives hints and judges moves."""
     return players_at(start, level)[1]

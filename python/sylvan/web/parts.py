@@ -91,13 +91,13 @@ class CardInfo(Part):
 
     name: str
     seat: int
-    """Who has or played it."""
+    """The seat that has or played it."""
     action: int | None
     """The action that plays it, if it may be played now."""
 
 
 class BlobSeat(Part):
-    """What everyone knows of a player."""
+    """The public state of a player."""
 
     cards: int
     bid: int | None

@@ -1,4 +1,4 @@
-"""What a page asks about games: it starts one, joins one, and speaks to its table."""
+"""Requests about games: start one, join one, play at its table."""
 
 from __future__ import annotations
 

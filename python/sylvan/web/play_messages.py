@@ -43,7 +43,7 @@ class ListOffers(Part):
 
 
 class SeatChoice(Part):
-    """Who has a seat."""
+    """The player of a seat."""
 
     who: Literal["you", "guest", "player"]
     """A person at this page, a person at another one, or a player of ours."""
@@ -162,7 +162,7 @@ class Offers(Part):
 
 
 class SeatInfo(Part):
-    """Who has a seat."""
+    """The player of a seat."""
 
     name: str
     who: Literal["you", "person", "free", "player"]
@@ -185,9 +185,9 @@ class Table(Part):
     game: str
     board: Board
     actions: list[ActionInfo]
-    """What the person at this page may do now."""
+    """The legal actions of the person at this page."""
     seat: int | None
-    """Whose view this is; None: nobody's, what everyone may see."""
+    """The seat whose view this is; None: the public view."""
     curtain: int | None
     """Nothing hidden is shown until the person of this seat asks to (`Reveal`)."""
     to_play: int | None
@@ -213,7 +213,7 @@ class Option(Part):
 
 
 class Hinted(Part):
-    """What the adviser thinks, best first."""
+    """The adviser's moves, best first."""
 
     type: Literal["hinted"] = "hinted"
     options: list[Option]
@@ -248,7 +248,7 @@ class Notes(Part):
     you: int
     """The person's seat."""
     wanted: Literal["turned_up", "hand", "bid", "card", "next", "nothing"]
-    """What to note next."""
+    """The next thing to note."""
     prompt: str
     actions: list[ActionInfo]
     """The bids or cards that are possible."""

@@ -156,7 +156,7 @@ def _record(columns: dict[str, list[Any]], seed: int, ending: str) -> GameRecord
 
 
 def foreseen_from(run: Run, record: GameRecord, ply: int) -> list[p.ForeseenStep]:
-    """What the best model of a run foresees from a ply, beside what happened.
+    """Predictions of a run's best model from a ply, beside the true course.
 
     :raises SylvanError: the run has learned no model, or the position was not searched.
     """

@@ -1,4 +1,4 @@
-"""What a page asks."""
+"""Requests of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may speak to the server.
+"""Access to the server: hosts, origins, a token.
 
 - *Host.* Every request must name this server: a page of another site that resolves its own name to
   127.0.0.1 (DNS rebinding) names its own host.

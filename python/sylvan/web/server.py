@@ -17,9 +17,14 @@ __all__ = ["serve"]
 
 
 def serve(
-    desk: Desk, policy: Policy, port: int, told: Callable[[str], None], *, fallback: bool = False
+    desk: Desk,
+    policy: Policy,
+    port: int,
+    on_ready: Callable[[str], None],
+    *,
+    fallback: bool = False,
 ) -> None:
-    """Serve until Ctrl-C. `told` is called with the address once pages can be opened.
+    """Serve until Ctrl-C. `on_ready` is called with the address once pages can be opened.
 
     :param port: 0: any free one.
     :param fallback: take any free port if `port` is taken.
@@ -36,7 +41,7 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
-    server = _Server(config, lambda: told(_address(policy, listening.getsockname()[1])))
+    server = _Server(config, lambda: on_ready(_address(policy, listening.getsockname()[1])))
     with listening:
         server.run([listening])
 

@@ -110,7 +110,7 @@ class SlowMotion:
         if after is None or (before is not None and before.N == after.N):
             return None
         path = self._path(tree)
-        return self._told(tree, path, before, after)
+        return self._message(tree, path, before, after)
 
     def _path(self, tree: TreeView) -> Path:
         """The path of the simulation that was just made."""
@@ -124,7 +124,7 @@ class SlowMotion:
                 return path
             path = (*path, step)
 
-    def _told(
+    def _message(
         self, tree: TreeView, path: Path, before: NodeStats | None, after: NodeStats
     ) -> Simulation:
         """The message about a simulation; brings the mirror up to date."""

@@ -299,7 +299,7 @@ class Table(Worker[Asked]):
             return None
         return None if guest.shown == self.match.turn else self.match.turn
 
-    def _seen(self, guest: Guest) -> int | None:
+    def _shown_seat(self, guest: Guest) -> int | None:
         """The seat whose view a page gets; None: what everyone sees."""
         if not self.match.hides or len(guest.seats) == 1:
             return guest.seats[0] if guest.seats else None
@@ -309,11 +309,11 @@ class Table(Worker[Asked]):
         """The seats whose decisions a page may look back at."""
         if not self.match.hides or self._over is not None:
             return guest.seats
-        seen = self._seen(guest)
+        seen = self._shown_seat(guest)
         return [] if seen is None else [seen]
 
     def _table(self, guest: Guest) -> p.Table:
-        match, turn, seen = self.match, self.match.turn, self._seen(guest)
+        match, turn, seen = self.match, self.match.turn, self._shown_seat(guest)
         curtain = self._curtain(guest)
         can_act = turn in guest.seats and curtain is None and self._is_complete
         over = self._verdict(guest)

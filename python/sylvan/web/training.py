@@ -77,7 +77,7 @@ class Training:
             raise ConfigError(
                 f"{request.name!r} is no name of a run: use letters, digits, - and _, at most 40."
             )
-        folder = self._place() / request.name
+        folder = self._runs_folder() / request.name
         if folder.exists():
             raise ConfigError(f"There is a run {request.name!r} already: choose another name.")
         options = ["--minutes", f"{request.minutes:g}"]
@@ -153,7 +153,7 @@ class Training:
         if busy:
             raise RunError(f"{busy[0].name} is training: pause it first, or wait until it is done.")
 
-    def _place(self) -> Path:
+    def _runs_folder(self) -> Path:
         """The first folder of runs that the server was given.
 
         :raises ConfigError: it was given single runs only.

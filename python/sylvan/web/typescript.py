@@ -20,7 +20,7 @@ def typescript() -> str:
     """The types of all messages; a test compares them with the file in the repository."""
     parts = [_HEAD]
     for name, union in (("Request", protocol.Request), ("Message", protocol.Message)):
-        # What a page sends may leave defaults out; what it receives is complete.
+        # Requests may leave defaults out; messages are complete.
         mode: Literal["validation", "serialization"]
         mode = "validation" if name == "Request" else "serialization"
         adapter: TypeAdapter[Any] = TypeAdapter(union)  # type: ignore[arg-type]

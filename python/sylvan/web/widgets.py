@@ -57,7 +57,7 @@ class Widget(AnyWidget):
     _esm = traitlets.Unicode().tag(sync=True)
     part = traitlets.Unicode().tag(sync=True)
     messages: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    """What the part hears first."""
+    """The first messages to the part."""
 
     def __init__(self, part: str, messages: Sequence[p.Message] = ()) -> None:
         """A part that hears these messages first.

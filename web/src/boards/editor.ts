@@ -26,7 +26,7 @@ export class Editor {
     aria: { role: "group", label: "Set up a position" },
   });
   private readonly ground: Api;
-  /** What a click on a square puts there; null: nothing, so it takes away; undefined: clicks move. */
+  /** The piece that a click puts on a square; null: nothing, so it takes away; undefined: clicks move. */
   private brush: Piece | null | undefined = undefined;
   private readonly brushes: HTMLButtonElement[] = [];
   private readonly turn = el(

@@ -1,4 +1,4 @@
-// What a learned model foresees from a position, beside what happened: a table, a row per step.
+// A learned model's predictions from a position beside the true course: a table, a row per step.
 
 import { el } from "../dom";
 import type { Foreseen } from "../protocol";

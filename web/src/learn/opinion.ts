@@ -1,4 +1,4 @@
-// What a run's networks thought of a position, step by step of the training.
+// A run's networks on one position, step by step of the training.
 
 import { type BoardView, boardView } from "../boards/board";
 import { el } from "../dom";

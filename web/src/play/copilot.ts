@@ -110,7 +110,7 @@ export class Copilot {
     this.send({ type: "note", what, text });
   }
 
-  /** What is typed answers the prompt; at the start of a round it is the hand. */
+  /** Typed text answers the prompt; at the start of a round it is the hand. */
   private typed(): void {
     const { wanted } = this.notes ?? {};
     const what = wanted === "hand" || wanted === "turned_up" ? wanted : "entry";
@@ -206,7 +206,7 @@ export class Copilot {
     }
   }
 
-  /** What is rarely needed: correct, points, trump, another round. */
+  /** Rare commands: correct, points, trump, another round. */
   private more(): HTMLElement {
     const field = (label: string, what: What, hint: string) => {
       const input = el("input", { type: "text", placeholder: hint, size: 12, id: `note-${what}` });

@@ -90,7 +90,7 @@ export class GameForm {
     );
   }
 
-  /** Who has a seat: a person here or elsewhere, or a player of ours. */
+  /** The player of a seat: a person here or elsewhere, or a player of ours. */
   private seat(seat: number, offered: GameOffer): HTMLElement {
     const choices: [string, string][] = [
       ["you", "a person here"],

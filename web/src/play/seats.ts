@@ -1,4 +1,4 @@
-// Who sits at the table, and the clocks.
+// The players at the table, and the clocks.
 
 import { seatName } from "../boardpane";
 import { button, el } from "../dom";

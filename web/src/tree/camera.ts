@@ -1,4 +1,4 @@
-// What part of the tree the canvas shows: zoom and offset, in pixels.
+// The visible part of the tree: zoom and offset, in pixels.
 
 export const COLUMN = 128;
 export const ROW = 30;

@@ -23,7 +23,7 @@ export interface TreeEvents {
   touched(): void;
 }
 
-/** What slow motion lights up: the nodes of a path, the one at which the phase is, and the phase. */
+/** The parts that slow motion lights up: the nodes of a path, the one at which the phase is, and the phase. */
 export interface Lit {
   ids: ReadonlySet<number>;
   at: number;
