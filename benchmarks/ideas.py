@@ -55,6 +55,7 @@ IDEAS: dict[str, dict[str, Any]] = {
     "fpu_root_0": {"fpu_root_reduction": 0.0},
     "fpu_root_loss": {"fpu_root": "loss"},
     "transpositions": {"transpositions": True},
+    "stop_early": {"stop_early": True},
     "prior_bits_16": {"prior_bits": 16},
 }
 """By name: the settings that differ from the defaults."""

@@ -12,6 +12,7 @@ def configs(draw, simulations=st.integers(0, 400)):
     fpu = st.one_of(st.sampled_from(["parent", "reduction", "zero", "loss"]), number)
     selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
     options = selection != "gumbel"
+    stop_early = options and draw(st.booleans())
     return SearchConfig(
         widening=draw(st.sampled_from([None, None, 1.0, 2.0])) if options else None,
         widening_power=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
@@ -39,7 +40,8 @@ def configs(draw, simulations=st.integers(0, 400)):
         dirichlet_alpha=draw(st.sampled_from([0.03, 0.3, 10.0])),
         dirichlet_fraction=draw(st.sampled_from([0.0, 0.25, 1.0])),
         forced_playouts=draw(st.sampled_from([0.0, 0.0, 0.5, 2.0, 10.0])),
-        temperature=draw(st.sampled_from([0.0, 1e-3, 1.0, 1e3])),
+        temperature=0.0 if stop_early else draw(st.sampled_from([0.0, 1e-3, 1.0, 1e3])),
+        stop_early=stop_early,
         seed=draw(st.integers(0, 2**32)),
         proofs=draw(st.booleans()),
         leaves_in_flight=draw(st.sampled_from([1, 1, 2, 3, 8])),

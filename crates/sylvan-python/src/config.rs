@@ -44,6 +44,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
             seconds: get(dict, "seconds")?,
             bytes: get(dict, "bytes")?,
         },
+        stop_early: get(dict, "stop_early")?,
     })
 }
 

@@ -116,6 +116,12 @@ class SearchConfig(BaseModel):
         description="memory of all trees; at the limit the least visited subtrees are removed",
     )
 
+    stop_early: bool = Field(
+        False,
+        description="end the search when no other action can overtake the most visited one in the "
+        "simulations or seconds that are left",
+    )
+
     # Which edge a simulation takes. ---------------------------------------------------------------
     selection: Literal["puct", "uct", "gumbel"] = Field(
         "puct", description="PUCT (AlphaZero), UCT, or Gumbel with sequential halving"
@@ -260,6 +266,7 @@ class SearchConfig(BaseModel):
         if self.selection == "gumbel" and (self.widening is not None or self.rave > 0):
             raise ConfigError("widening and rave are for selection='puct' or 'uct', not 'gumbel'.")
         self._allow_transpositions()
+        self._allow_choice()
         if isinstance(self.value_range, tuple) and self.value_range[1] - self.value_range[0] < 1e-6:
             low, high = self.value_range
             raise ConfigError(
@@ -282,6 +289,16 @@ class SearchConfig(BaseModel):
         wrong = [name for name, is_set in others.items() if is_set]
         if self.transpositions and wrong:
             raise ConfigError(f"transpositions=True does not work with {wrong[0]}: set only one.")
+
+    def _allow_choice(self) -> None:
+        """:raises ConfigError: settings of the choice contradict each other."""
+        others = {
+            "selection='gumbel'": self.selection == "gumbel",
+            "a temperature above 0": self.temperature > 0,
+        }
+        wrong = [name for name, is_set in others.items() if is_set]
+        if self.stop_early and wrong:
+            raise ConfigError(f"stop_early=True does not work with {wrong[0]}: set only one.")
 
     def _need_reachable(self, horizon: int) -> None:
         """:raises ConfigError: lines of `horizon` plies need not reach the limits of the tree."""

@@ -97,6 +97,7 @@ class DealtForest:
         self._sampled: dict[int, tuple[int, int]] = {}
         """By tree: the number of simulations at which `pick` last sampled, and its action."""
         settings["simulations"] = share(config.simulations, config.deals)
+        settings["stop_early"] = False  # the sum over the deals decides, not each deal
         dealt = [deal for tree in range(len(self.views)) for deal in self._new_deals(tree)]
         self._native = _native.Forest(dealt, settings)
 

@@ -27,6 +27,7 @@ class SearchSettings(Limits, total=False):
     """Any fields of `SearchConfig`."""
 
     bytes: int | None
+    stop_early: bool
 
     selection: Literal["puct", "uct", "gumbel"]
     c_puct: float

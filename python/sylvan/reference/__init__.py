@@ -8,6 +8,7 @@ To try an idea, pass a selection rule, a function `(node, search) -> child`, as
 `gumbel`        Gumbel search: sequential halving, completed Q
 `proofs`        proven results and bounds
 `graph`         transpositions: one node per position
+`decided`       stopping early
 `search`        the loop: walk, evaluate, expand, back up
 `outcome`       policy target and choice of the action
 `deals`         information-set search, for hidden information

@@ -40,7 +40,7 @@ class DealSearch(Search):
     def __init__(
         self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule | None = None
     ) -> None:
-        super().__init__(view, evaluate, config.replace(proofs=False), rule)
+        super().__init__(view, evaluate, config.replace(proofs=False, stop_early=False), rule)
         deal = view.sample(Rng(0))
         self.has_rewards = type(deal).rewards is not Game.rewards
         self.plain = not self.has_rewards and config.discount == 1.0
@@ -84,9 +84,9 @@ class DealSearch(Search):
         for walk, evaluation in zip(leaves, evaluations, strict=True):
             self.apply_evaluation(walk, evaluation)
 
-    def may_start(self) -> bool:
+    def may_start(self, *, exact: bool = True) -> bool:
         """Return whether a simulation may start or a suspended walk may resume."""
-        return super().may_start() or bool(self.suspended)
+        return super().may_start(exact=exact) or bool(self.suspended)
 
     def resume(self, walk: Walk) -> str:
         """Continue a walk; return how it ends: "finished", "leaf" or "collision"."""

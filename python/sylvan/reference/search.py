@@ -18,7 +18,7 @@ import numpy as np
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
-from sylvan.reference import graph, gumbel, proofs, selection
+from sylvan.reference import decided, graph, gumbel, proofs, selection
 from sylvan.reference.node import ONE, TINY, ZERO, Node, f32
 
 Evaluation = tuple[Sequence[float], Sequence[float]]
@@ -51,7 +51,7 @@ class Search:
 
     def run(self, noise: Sequence[float] | None = None) -> Node:
         """Run one search on the current tree; `noise` replaces the random noise."""
-        self.started, self.depth, self.noise = 0, 0, noise
+        self.started, self.next_look, self.depth, self.noise = 0, 0, 0, noise
         self.stopped_by: str | None = None
         if self.root.kind == "decision":
             self.prepare_root()
@@ -65,7 +65,7 @@ class Search:
         collisions = limit if self.config.collisions is None else self.config.collisions
         leaves: list[tuple[list[Node], Game]] = []
         collided: list[list[Node]] = []
-        while len(leaves) < limit and self.may_start():
+        while len(leaves) < limit and self.may_start(exact=not collided):
             path, state, needs_evaluation = self.walk()
             self.depth = max(self.depth, len(path) - 1)
             if needs_evaluation:
@@ -83,8 +83,10 @@ class Search:
         for (path, state), evaluation in zip(leaves, evaluations, strict=True):
             self.expand(path, state, evaluation)
 
-    def may_start(self) -> bool:
-        """Return whether another simulation may start; if not, set `stopped_by`."""
+    def may_start(self, *, exact: bool = True) -> bool:
+        """Return whether another simulation may start; if not, set `stopped_by`. `exact`: all
+        visits in flight will be finished, because none is a collision's.
+        """
         config, expanded = self.config, self.root.kind != "leaf"
         if config.proofs and self.root.proven is not None:
             self.stopped_by = "proven"
@@ -94,6 +96,8 @@ class Search:
             self.stopped_by = "nodes"
         elif config.depth is not None and self.depth >= config.depth:
             self.stopped_by = "depth"
+        elif config.stop_early and exact and expanded and decided.decided(self):
+            self.stopped_by = "decided"
         return self.stopped_by is None
 
     def walk(self) -> tuple[list[Node], Game, bool]:

@@ -105,6 +105,8 @@ pub struct Config {
     pub seed: u64,
     pub threads: usize,
     pub limits: Limits,
+    /// End a search whose choice cannot change any more (`decided.rs`).
+    pub stop_early: bool,
 }
 
 impl Default for Config {
@@ -136,6 +138,7 @@ impl Default for Config {
             seed: 0,
             threads: 1,
             limits: Limits::default(),
+            stop_early: false,
         }
     }
 }
@@ -151,6 +154,8 @@ pub enum Stop {
     Bytes,
     /// The root's value is proven.
     Proven,
+    /// No other action can overtake the most visited one (`decided.rs`).
+    Decided,
     /// The caller asked to stop.
     External,
 }
@@ -164,6 +169,7 @@ impl Stop {
             Self::Seconds => "seconds",
             Self::Bytes => "bytes",
             Self::Proven => "proven",
+            Self::Decided => "decided",
             Self::External => "stop",
         }
     }

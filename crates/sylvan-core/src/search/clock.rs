@@ -53,6 +53,17 @@ impl<'a> Clock<'a> {
         self.read_time()
     }
 
+    /// Simulations that fit before the deadline at the speed of `started` ones since `began`; the
+    /// time is that of the last reading.
+    pub fn simulations_left(&self, began: Instant, started: u64) -> Option<u64> {
+        let elapsed = self.last.saturating_duration_since(began).as_secs_f64();
+        let left = self
+            .deadline?
+            .saturating_duration_since(self.last)
+            .as_secs_f64();
+        Some((started as f64 / elapsed.max(1e-9) * left).ceil() as u64)
+    }
+
     /// Reads the time and returns the signal.
     #[cold]
     fn read_time(&mut self) -> Signal {

@@ -32,7 +32,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
             let resumed = if G::HIDDEN { self.resume(clock) } else { None };
             // Free memory before the descent: it may drop a path without virtual visits.
-            if resumed.is_none() && !self.may_start(clock) {
+            if resumed.is_none() && !self.may_start(clock, collided.is_empty()) {
                 break Ok(());
             }
             let visit = batch.next(&self.tree.state);
@@ -119,8 +119,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Whether another simulation may start now; sets `progress.stop` if none may start any more.
+    /// `exact`: all visits in flight will be finished, because none is a collision's.
     #[inline(always)]
-    fn may_start(&mut self, clock: &mut Clock) -> bool {
+    fn may_start(&mut self, clock: &mut Clock, exact: bool) -> bool {
         if self.tree.progress.stop.is_some() {
             return false;
         }
@@ -140,6 +141,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Some(Stop::Nodes)
         } else if limits.depth.is_some_and(|depth| progress.depth >= depth) {
             Some(Stop::Depth)
+        } else if exact && expanded && self.is_decided(clock) {
+            Some(Stop::Decided)
         } else if self.tree.bytes > self.budget && expanded && !self.free_memory() {
             Some(Stop::Bytes)
         } else {

@@ -7,6 +7,7 @@ pub(crate) mod visit; // one descent: its path and leaf
 pub(crate) mod tree; // a tree, the progress of its search, and `Search`
 pub(crate) mod batch; // descents that wait for evaluations
 pub(crate) mod clock; // deadline, pause and stop requests
+pub(crate) mod decided; // ends a search whose choice cannot change
 pub(crate) mod fill; // the batch rule and the limits: starts descents
 pub(crate) mod descend; // the descent from the root to a leaf
 pub(crate) mod information_set; // the descent with hidden information: one deal per simulation

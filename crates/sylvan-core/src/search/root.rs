@@ -5,6 +5,8 @@
 //! search of the same root does not add noise to noise. The root's priors have full precision; a
 //! node that becomes root starts with its stored, rounded priors.
 
+use std::time::Instant;
+
 use crate::contracts::config::Selection;
 use crate::contracts::game::{Action, Game, MAX_SEATS, Rules, Turn};
 use crate::contracts::values::Values;
@@ -69,6 +71,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub fn begin(&mut self, noise: Option<Vec<f64>>) {
         self.tree.progress = Progress {
             noise,
+            began: self.settings.config.stop_early.then(Instant::now),
             ..Progress::default()
         };
         if self.pool[self.tree.root].kind() == NodeKind::Decision

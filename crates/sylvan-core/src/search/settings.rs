@@ -74,6 +74,7 @@ impl Settings {
             deals: true,
             config: Config {
                 proofs: false,
+                stop_early: false,
                 ..self.config
             },
             ..self

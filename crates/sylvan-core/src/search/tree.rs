@@ -9,6 +9,7 @@
 //! least visited subtrees.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 use crate::contracts::config::Stop;
 use crate::contracts::game::{Action, Game};
@@ -40,6 +41,10 @@ pub struct Progress {
     pub waiting: usize,
     /// The greatest depth reached by a simulation.
     pub depth: u32,
+    /// When the search began, to know its speed; with `stop_early` only.
+    pub began: Option<Instant>,
+    /// Number of started simulations at which the lead of the first action is compared again.
+    pub next_look: u64,
     /// The reason why no further simulation will start.
     pub stop: Option<Stop>,
     /// Noise given by the caller, one number per legal action of the root.
