@@ -84,6 +84,21 @@ def host(
     quick: bool,
 ) -> float:
     """Simulations per second of actors, after a check of what they play."""
+    actors = checked_actors(game, evaluator, games, rows, threads)
+    count = games if quick else 4 * games
+    began = time.perf_counter()
+    played = actors.play(evaluator, 64, count)
+    return float(played["simulations"].sum() / (time.perf_counter() - began))
+
+
+def checked_actors(
+    game: str,
+    evaluator: Evaluator | AsyncEvaluator[Any],
+    games: int,
+    rows: int,
+    threads: int,
+) -> Actors:
+    """Actors that have played 64 games, which had the expected checksum."""
     search = SearchConfig(simulations=SIMULATIONS, noise=True)
     # Random openings of many lengths, so that games end at all times, as in a long run.
     settings: dict[str, Any] = {"opening_share": 1.0, "opening_plies": 20, "max_plies": 60}
@@ -93,10 +108,7 @@ def host(
     expected = CHECKSUMS[game, type(evaluator).__name__]
     if found != expected:
         sys.exit(f"error: {game}: the games have checksum {found}, not {expected}: other games.")
-    count = games if quick else 4 * games
-    began = time.perf_counter()
-    played = actors.play(evaluator, 64, count)
-    return float(played["simulations"].sum() / (time.perf_counter() - began))
+    return actors
 
 
 def checksum(games: GameColumns) -> int:

@@ -37,6 +37,26 @@ def by_size(leaves):
     return (np.nextafter(logits, np.float32(9)) if len(leaves) < 20 else logits), values
 
 
+def by_offset(leaves):
+    """The second half of a full batch is rounded in another way."""
+    logits, values = evaluate_leaves(leaves)
+    return logits, values + np.float32(0.25) * (np.arange(len(leaves)) >= 50)[:, None]
+
+
+class Lanes:
+    """Two lanes in turn; the second one is faulty."""
+
+    num_lanes = 2
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, leaves):
+        self.calls += 1
+        logits, values = evaluate_leaves(leaves)
+        return logits, values * np.float32(1 + self.calls % 2)
+
+
 class Submitted:
     """An evaluator with `submit` and `collect`."""
 
@@ -56,6 +76,20 @@ def test_answers_that_depend_on_the_batch(evaluate):
     assert depends_on_batch(evaluate, leaves)
     assert depends_on_batch(Submitted(evaluate), leaves)
     assert depends_on_batch(Cached(evaluate, 1 << 20), leaves)
+
+
+def test_a_full_batch_is_tried_though_there_are_fewer_positions():
+    leaves = leaves_of(ConnectFour())
+    assert not depends_on_batch(by_offset, leaves)
+    assert depends_on_batch(by_offset, leaves, 100)
+    assert not depends_on_batch(evaluate_leaves, leaves, 100)
+
+
+def test_every_lane_is_tried_with_every_order():
+    leaves, sound = leaves_of(ConnectFour()), Lanes()
+    assert depends_on_batch(Lanes(), leaves)
+    sound.__class__ = type("Sound", (Lanes,), {"__call__": lambda self, x: evaluate_leaves(x)})
+    assert not depends_on_batch(sound, leaves)
 
 
 @pytest.mark.parametrize("first", [ConnectFour(), Chess(), Blob(players=3, cards=2)])

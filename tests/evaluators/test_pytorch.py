@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import sylvan
 from sylvan import SearchConfig
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
-from sylvan.evaluators.cuda_graphs import CudaLane, Recorded
-from sylvan.evaluators.lanes import Lane, fill_rows, padded_size
+from sylvan.evaluators.cuda_graphs import CudaLane, Recorded, rounding_flags
+from sylvan.evaluators.lanes import KERNELS, Lane, fill_rows, padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.evaluators.some_leaves import SomeLeaves
@@ -350,3 +350,42 @@ def test_padding_is_zero_whatever_the_last_batch_was():
     assert padded.tolist() == [[1, 1]] * 3 + [[0, 0]] * 2
     fill_rows(padded, torch.ones(5, 2))
     assert padded.tolist() == [[1, 1]] * 5
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_flags_of_rounding_are_set_and_restored(kernels):
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+
+    def flags():
+        return (
+            matmul.allow_fp16_reduced_precision_reduction,
+            matmul.allow_bf16_reduced_precision_reduction,
+            matmul.allow_tf32,
+            cudnn.benchmark,
+            cudnn.deterministic,
+        )
+
+    before = flags()
+    with rounding_flags(kernels):
+        assert flags() == (False, False, False, kernels == KERNELS[0], kernels == KERNELS[1])
+    assert flags() == before
+    with pytest.raises(KeyError), rounding_flags(kernels):
+        raise KeyError
+    assert flags() == before
+
+
+def test_other_kernels_are_those_of_new_lanes(monkeypatch):
+    network = build_network("1x8", game=ConnectFour(), seed=1)
+    evaluator = TorchEvaluator(network, device="cpu")
+    assert evaluator.num_lanes == 1 and evaluator.other_kernels == []
+    evaluator._on_gpu = True
+    made = []
+    monkeypatch.setattr(
+        "sylvan.evaluators.cuda_graphs.CudaLane",
+        lambda module, size, device, *, kernels: made.append(kernels) or Lane(module, size, device),
+    )
+    assert evaluator.other_kernels == ["deterministic", "eager"]
+    evaluator.use_kernels("deterministic")
+    evaluator.use_kernels("deterministic")
+    assert made == ["deterministic"] * 2 and evaluator.num_lanes == 2
+    assert evaluator.other_kernels == ["benchmark", "eager"]

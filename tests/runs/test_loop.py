@@ -12,6 +12,7 @@ import pytest
 
 from sylvan.errors import ConfigError, NetworkError, ReplayError, RunError
 from sylvan.evaluators import load_evaluator
+from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.networks import load_network, save_network
 from sylvan.networks.checkpoint import read_checkpoint, read_header
 from sylvan.runs.alphazero_trainer import AlphaZeroTrainer
@@ -203,6 +204,34 @@ def test_another_evaluation_profile_is_refused_or_reported(finished, tmp_path):
     assert [entry["after_step"] for entry in Run.open(folder).profiles] == [0, 3]
     assert train(tiny(5), folder).step == 5
     assert len(Run.open(folder).profiles) == 2
+
+
+def test_kernels_that_passed_the_test_are_recorded_and_used_again(tmp_path, monkeypatch):
+    folder, config, used = tmp_path / "run", tiny(1, threads=2), []
+
+    def use(evaluator, kernels):
+        used.append(kernels)
+        evaluator.kernels = kernels
+
+    def depends(evaluator, actors, seed):
+        use(evaluator, "eager")
+        return False
+
+    monkeypatch.setattr("sylvan.runs.alphazero_trainer.self_play_evaluator", torch_evaluator)
+    monkeypatch.setattr(TorchEvaluator, "use_kernels", use)
+    monkeypatch.setattr("sylvan.selfplay.lease_player.answers_depend_on_batch", depends)
+    listener = Listener()
+    train(config, folder, watch=listener)
+    first, last = (entry["profile"]["kernels"] for entry in Run.open(folder).profiles)
+    assert first.split() == ["benchmark"] * 2 and "eager" in last.split()
+    assert any("'eager'" in text for text in listener.messages)
+    used.clear()
+    train(tiny(2, threads=2), folder)
+    assert used[:2] == last.split()
+
+
+def torch_evaluator(network, **options):
+    return TorchEvaluator(network, device="cpu")
 
 
 def test_a_fast_run_and_one_without_a_profile_resume_anywhere(finished, tmp_path):

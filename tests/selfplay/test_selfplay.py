@@ -10,6 +10,7 @@ import pytest
 
 from sylvan._native import mix
 from sylvan.errors import ConfigError, EvaluationError, GameContractError
+from sylvan.evaluators.lanes import KERNELS
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.runs.play_figures import play_figures
@@ -302,6 +303,45 @@ def test_one_actor_plays_if_answers_depend_on_the_batch():
     fast = self_play("connect4", threads=3, games=24, mode="fast")
     played(fast, by_row)
     assert fast.notes == []
+
+
+class Kernels:
+    """An evaluator on a device; its answers depend on the batch unless its kernels are `sound`."""
+
+    def __init__(self, sound):
+        self.kernels, self.sound = "benchmark", sound
+
+    @property
+    def other_kernels(self):
+        return [each for each in KERNELS if each != self.kernels]
+
+    def use_kernels(self, kernels):
+        self.kernels = kernels
+
+    def __call__(self, leaves):
+        logits, values = evaluate_leaves(leaves)
+        if self.kernels != self.sound:
+            values = values * np.linspace(0, 1, len(leaves), dtype=np.float32)[:, None]
+        return logits, values
+
+
+@pytest.mark.parametrize("sound", KERNELS)
+def test_other_kernels_are_tried(sound):
+    play, evaluators = self_play("connect4", threads=3, games=24, lag=1), [Kernels(sound), None]
+    evaluators[1] = Kernels(sound)
+    found = [fields(x) for x in play.play(lambda lease: evaluators[lease.number % 2], 1, 0)]
+    assert [each.kernels for each in evaluators] == [sound] * 2
+    assert [repr(sound) in note for note in play.notes] == [True] * (sound != "benchmark")
+    usual = self_play("connect4", threads=3, games=24, lag=1)
+    assert found == [fields(x) for x in usual.play(lambda _: evaluate_leaves, 1, 0)]
+
+
+def test_the_usual_kernels_stay_if_none_is_sound():
+    play, evaluator = self_play("connect4", threads=3, games=24), Kernels("none")
+    played(play, evaluator)
+    assert evaluator.kernels == "benchmark"
+    (note,) = play.notes
+    assert "one thread" in note
 
 
 def test_speed_counts_what_was_played_in_the_time_of_the_step():

@@ -24,21 +24,30 @@ if TYPE_CHECKING:
 __all__ = ["depends_on_batch"]
 
 
-def depends_on_batch(evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves) -> bool:
-    """Whether some leaf gets other bits in another order, one row further, or in a short batch.
+def depends_on_batch(
+    evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves, rows: int | None = None
+) -> bool:
+    """Whether some leaf gets other bits in another order, in other rows, or in a short batch.
 
-    :param leaves: different positions, as many as a batch has.
+    An evaluator that uses several lanes in turn (`num_lanes`) gets each order once for each.
+
+    :param leaves: different positions.
+    :param rows: of a full batch, in which the positions are repeated; default: as many as there
+        are.
     """
-    if isinstance(evaluator, Cached):
+    while isinstance(evaluator, Cached):
         evaluator = evaluator.evaluator
-    count = len(leaves)
-    whole = _answers(evaluator, leaves, np.arange(count))
-    shuffled = np.random.default_rng(0).permutation(count)
-    orders = [shuffled, np.roll(np.arange(count), 1), shuffled[: (count + 2) // 3], shuffled[:1]]
+    full = np.resize(np.arange(len(leaves)), max(rows or 0, len(leaves)))
+    count = len(full)
+    shuffled = np.random.default_rng(0).permutation(full)
+    orders = [full, shuffled, np.roll(full, 1), np.roll(full, count // 2 + 1)]
+    orders += [shuffled[: (count + 2) // 3], shuffled[:1]]
+    expected: dict[int, bytes] = {}
     return any(
-        answer != whole[row]
-        for rows in orders
-        for row, answer in zip(rows.tolist(), _answers(evaluator, leaves, rows), strict=True)
+        answer != expected.setdefault(leaf, answer)
+        for order in orders
+        for _ in range(getattr(evaluator, "num_lanes", 1))
+        for leaf, answer in zip(order.tolist(), _answers(evaluator, leaves, order), strict=True)
     )
 
 

@@ -9,6 +9,11 @@ same memory: observations are copied to its input, and its outputs are read, in 
 the next batch overwrites them. New weights are written in place (`DeviceModule.refresh`), so graphs
 stay valid.
 
+*Kernels.* cuDNN and cuBLAS choose kernels by flags of the whole process, which are set while a
+graph is recorded. Sums are never accumulated in half precision. Split K stays allowed: PyTorch can
+only forbid it with the cuBLASLt backend. Whether the answers of the chosen kernels depend on the
+rest of a batch is tested (`batch_independence`), and other kernels are tried if they do.
+
 *New weights.* They are converted and copied in a third stream, which waits for no other: two
 evaluators of one GPU, for two leases, do not disturb each other.
 
@@ -31,9 +36,9 @@ import torch
 from numpy.typing import NDArray
 
 from sylvan.evaluators.device_module import Outputs
-from sylvan.evaluators.lanes import Fence, Lane, fill_rows, first_rows
+from sylvan.evaluators.lanes import Fence, Kernels, Lane, fill_rows, first_rows
 
-__all__ = ["CudaLane", "pinned"]
+__all__ = ["CudaLane", "pinned", "rounding_flags"]
 
 WARM_UP = 3
 """Runs before a graph is recorded: they compile and select kernels and allocate memory."""
@@ -46,6 +51,32 @@ def pinned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
     return memory.numpy().view(dtype).reshape(shape)
+
+
+@contextmanager
+def rounding_flags(kernels: Kernels) -> Iterator[None]:
+    """Set the flags of the process that decide how a network is rounded; at the end they are as
+    before.
+    """
+    matmul = torch.backends.cuda.matmul
+    names = "allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"
+    before = [(name, (getattr(matmul, name), getattr(matmul, f"{name}_split_k"))) for name in names]
+    tf32 = matmul.allow_tf32
+    with torch.backends.cudnn.flags(
+        enabled=True,
+        benchmark=kernels == "benchmark",
+        deterministic=kernels == "deterministic",
+        allow_tf32=kernels != "deterministic",
+    ):
+        try:
+            for name in names:
+                setattr(matmul, name, False)
+            matmul.allow_tf32 = False
+            yield
+        finally:
+            matmul.allow_tf32 = tf32
+            for name, value in before:
+                setattr(matmul, name, value)
 
 
 @dataclass(frozen=True)
@@ -66,10 +97,10 @@ class CudaLane(Lane):
         size: Callable[[int], int],
         device: torch.device,
         *,
-        deterministic: bool = False,
+        kernels: Kernels = "benchmark",
     ) -> None:
         super().__init__(module, size, device)
-        self.deterministic = deterministic
+        self.kernels = kernels
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._lock = Lock()
@@ -106,12 +137,7 @@ class CudaLane(Lane):
         shape = (size, *like.shape[1:])
         observations = torch.zeros(shape, dtype=like.dtype, device=self.device)
         graph = torch.cuda.CUDAGraph()
-        with torch.backends.cudnn.flags(
-            enabled=True,
-            benchmark=not self.deterministic,
-            deterministic=self.deterministic,
-            allow_tf32=not self.deterministic,
-        ):
+        with rounding_flags(self.kernels):
             for _ in range(WARM_UP):
                 self.module(observations)
             with torch.cuda.graph(

@@ -12,13 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 
 from sylvan.evaluators.device_module import Outputs
 
-__all__ = ["Fence", "Lane", "fill_rows", "first_rows", "padded_size"]
+__all__ = ["KERNELS", "Fence", "Kernels", "Lane", "fill_rows", "first_rows", "padded_size"]
+
+
+Kernels = Literal["benchmark", "deterministic", "eager"]
+"""How kernels are chosen on a GPU: the fastest by a measurement; those that cuDNN calls
+deterministic; or cuDNN's own choice, without `torch.compile`."""
+
+KERNELS: tuple[Kernels, ...] = ("benchmark", "deterministic", "eager")
 
 
 class Fence(Protocol):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHOSEN", "evaluation_profile", "network_profile", "profile_changes"]
 
-CHOSEN = ("network", "precision", "batch")
+CHOSEN = ("network", "precision", "batch", "kernels")
 """Entries that follow from a run's settings; the others are those of the machine."""
 
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve")

@@ -48,7 +48,7 @@ try:
     import torch
 
     from sylvan.evaluators.device_module import DeviceModule, Outputs
-    from sylvan.evaluators.lanes import Fence, Lane, padded_size
+    from sylvan.evaluators.lanes import KERNELS, Fence, Kernels, Lane, padded_size
     from sylvan.networks.device import device_named
 except ModuleNotFoundError:
     raise torch_missing() from None
@@ -148,6 +148,8 @@ class TorchEvaluator(NetworkEvaluator):
         self.deterministic = deterministic
         self.batch = 1 if deterministic else batch
         self.one_size = one_size
+        self.kernels: Kernels = "deterministic" if deterministic else "benchmark"
+        """How kernels are chosen on a GPU."""
         self._on_gpu = self.device.type == "cuda"
         self._module = DeviceModule(module, header, self.device, self.dtype)
         self._compile = compile
@@ -156,11 +158,29 @@ class TorchEvaluator(NetworkEvaluator):
 
     def resize(self, batch: int) -> None:
         """Evaluate at most `batch` positions at once, and free the memory of larger batches."""
-        if batch >= self.batch:
-            return
+        if batch < self.batch:
+            self.batch = batch
+            self._rebuild_lanes()
+
+    @property
+    def num_lanes(self) -> int:
+        """Batches are evaluated by these lanes in turn."""
+        return len(self._lanes)
+
+    @property
+    def other_kernels(self) -> list[Kernels]:
+        """Other ways to choose kernels, the fastest first."""
+        return [each for each in KERNELS if each != self.kernels] if self._on_gpu else []
+
+    def use_kernels(self, kernels: Kernels) -> None:
+        """Choose kernels in another way."""
+        if kernels != self.kernels:
+            self.kernels = kernels
+            self._rebuild_lanes()
+
+    def _rebuild_lanes(self) -> None:
         for lane in self._lanes:
             lane.synchronize()
-        self.batch = batch
         self._lanes = self._built_lanes()
         self._next_lane = cycle(self._lanes)
         if self._on_gpu:
@@ -168,7 +188,7 @@ class TorchEvaluator(NetworkEvaluator):
 
     def _built_lanes(self) -> list[Lane]:
         """Two lanes to a GPU, one to the CPU."""
-        mode = self._compile
+        mode = self._compile if self.kernels != "eager" else False
         module: Callable[[torch.Tensor], Outputs] = self._module
         if mode:
             mode = mode if isinstance(mode, str) else "default"
@@ -190,10 +210,7 @@ class TorchEvaluator(NetworkEvaluator):
             return [Lane(module, size, self.device)]
         from sylvan.evaluators.cuda_graphs import CudaLane
 
-        return [
-            CudaLane(module, size, self.device, deterministic=self.deterministic)
-            for _ in range(LANES)
-        ]
+        return [CudaLane(module, size, self.device, kernels=self.kernels) for _ in range(LANES)]
 
     def refresh(self, network: torch.nn.Module) -> None:
         """Copy a module's current weights; evaluations in progress finish with the old ones.

@@ -7,6 +7,7 @@ from torch import nn
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.cached import network_of
 from sylvan.evaluators.profile import network_profile
+from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.learning.inference import (
     SelfPlayEvaluator,
     SwappableModel,
@@ -90,11 +91,26 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
             model = onnx_model_of(evaluator)
             self.evaluators.append(evaluator)
         self.publisher = Publisher(self.run.networks, copied, model)
+        for recorded in self.run.profiles[-1:]:
+            chosen = recorded["profile"].get("kernels", "").split()
+            for evaluator, kernels in zip(self.evaluators, chosen, strict=False):
+                if isinstance(evaluator, TorchEvaluator):
+                    evaluator.use_kernels(kernels)
 
     def _play(self, *, last: bool) -> list[GameRecord]:
-        return self.selfplay.play(
-            self._loaded, self.step, self._playing_step(), self._played, last=last
-        )
+        before = self._kernels
+        try:
+            return self.selfplay.play(
+                self._loaded, self.step, self._playing_step(), self._played, last=last
+            )
+        finally:
+            if self._kernels != before:  # others than the usual ones passed the test
+                self.run.keep_profile(self.profile(), self.step - 1)
+
+    @property
+    def _kernels(self) -> str:
+        """The kernels of the evaluators."""
+        return " ".join(getattr(evaluator, "kernels", "fixed") for evaluator in self.evaluators)
 
     def _loaded(self, lease: Lease) -> SelfPlayEvaluator:
         """The evaluator of a lease, with the network of its step."""
@@ -105,7 +121,8 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
     def profile(self) -> dict[str, str]:
         """The evaluation profile of the machine that trains, and of the network's evaluator."""
         network = network_of(self.evaluators[0])
-        return super().profile() | ({} if network is None else network_profile(network))
+        found = super().profile() | ({} if network is None else network_profile(network))
+        return found | {"kernels": self._kernels}
 
     def close(self) -> None:
         """Give up the games of the next lease."""

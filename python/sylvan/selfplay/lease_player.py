@@ -106,14 +106,29 @@ def search_of_a_lease(search: SearchConfig, config: SelfPlayConfig) -> SearchCon
 
 
 def answers_depend_on_batch(evaluator: AnyEvaluator, actors: Actors, seed: int) -> bool:
-    """Whether the evaluator's answers depend on the rest of a batch."""
+    """Whether the evaluator's answers depend on the rest of a batch.
+
+    If they do, and it has other kernels, these are tried, and the first ones without this fault
+    are kept.
+    """
     if not isinstance(evaluator, AsyncEvaluator):
         evaluator = evaluator_for(actors.first, evaluator)
         if native_call(evaluator) is not None:
             return False
     roots = some_roots(actors.first, min(MOST_TRIED, actors.rows), seed)
     leaves = Forest(roots, simulations=1, noise=False).select()
-    return leaves is not None and depends_on_batch(evaluator, leaves)
+    if leaves is None or not depends_on_batch(evaluator, leaves, actors.rows):
+        return False
+    if not hasattr(evaluator, "use_kernels"):
+        return True
+    chooser: Any = evaluator
+    usual = chooser.kernels
+    for kernels in chooser.other_kernels:
+        chooser.use_kernels(kernels)
+        if not depends_on_batch(evaluator, leaves, actors.rows):
+            return False
+    chooser.use_kernels(usual)
+    return True
 
 
 class LeasePlayer:
@@ -136,12 +151,15 @@ class LeasePlayer:
         self._new_actors = partial(
             Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
         )
-        self._tried = config.mode == "fast" or search.threads == 1 or not spec.is_native
-        """Whether batches may matter, or are known not to: with one actor they follow from the
-        games.
-        """
+        self._tries = config.mode == "exact" and search.threads > 1 and spec.is_native
+        """Whether evaluators are tried out; with one actor, batches follow from the games."""
+        self._tried = set[int]()
+        """The groups whose evaluators have been."""
+        self._alone = set[int]()
+        """The groups whose games are played by one actor."""
         self._actors = [self._new_actors()]
         self.notes: list[str] = []
+        self._noted = set[str]()
         self._begun: dict[int, Actors] = {}
         """The actors of the leases being played, by number."""
         self._loading: Loading | None = None
@@ -219,12 +237,12 @@ class LeasePlayer:
         if lease.number not in self._begun:
             group = lease.number % self._leased
             while len(self._actors) <= group:
-                self._actors.append(self._new_actors())
+                self._actors.append(self._new_group(len(self._actors)))
             evaluator = self._evaluators[group] = self._loaded(lease, load)
             if self._halved:
                 resize(evaluator, self._actors[group].rows)
-            if not self._tried:
-                self._try_out(evaluator)
+            if self._tries and group not in self._tried:
+                self._try_out(evaluator, group)
             actors = self._actors[group]
             with as_game_errors(self.spec):
                 actors.begin(evaluator, lease.first, lease.count, lease.positions)
@@ -251,8 +269,9 @@ class LeasePlayer:
         """Halve the rows of all batches."""
         before = self._actors[0].rows
         rows, self._halved = before // 2, True
+        self._tried.clear()  # smaller batches may have other kernels
         self._new_actors = partial(self._new_actors, rows=rows)
-        self._actors = [self._new_actors() for _ in self._actors]
+        self._actors = [self._new_group(group) for group in range(len(self._actors))]
         for evaluator in self._evaluators.values():
             resize(evaluator, rows)
         self.notes.append(
@@ -260,18 +279,34 @@ class LeasePlayer:
             "from now on, and such batches may round differently. To keep it, halve selfplay.games."
         )
 
-    def _try_out(self, evaluator: AnyEvaluator) -> None:
+    def _try_out(self, evaluator: AnyEvaluator, group: int) -> None:
         """Play by one actor if the evaluator's answers depend on the rest of a batch: then what is
         in a batch follows from the games, and not from the timing of several threads.
         """
-        self._tried = True
-        if answers_depend_on_batch(evaluator, self._actors[0], self.seed):
-            self._new_actors = partial(self._new_actors, actors=1)
-            self._actors = [self._new_actors() for _ in self._actors]
-            self.notes.append(
+        usual = getattr(evaluator, "kernels", None)
+        depends = answers_depend_on_batch(evaluator, self._actors[group], self.seed)
+        self._tried.add(group)
+        if (kernels := getattr(evaluator, "kernels", None)) != usual:
+            self._note(
+                "The network's answers depended on the rest of a batch on this device: its kernels "
+                f"are now chosen in another way, {kernels!r}."
+            )
+        if depends:
+            self._alone.add(group)
+            self._actors[group] = self._new_group(group)
+            self._note(
                 "The network's answers depend on the rest of a batch on this machine: one thread "
                 "plays the games, so that they are reproducible."
             )
+
+    def _note(self, sentence: str) -> None:
+        if sentence not in self._noted:
+            self._noted.add(sentence)
+            self.notes.append(sentence)
+
+    def _new_group(self, group: int) -> Actors:
+        """The actors of every `_leased`-th lease."""
+        return self._new_actors(actors=1) if group in self._alone else self._new_actors()
 
     def _work(self, over: Actors) -> NDArray[np.int64]:
         """Games over, positions and simulations since the last call; one lease is over."""
