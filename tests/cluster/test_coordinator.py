@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
+import tracemalloc
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from sylvan.cluster.coordinator import Coordinator, Failed, Report, Rules
+from sylvan.cluster.coordinator import Arrivals, Coordinator, Failed, Report, Rules
 from sylvan.cluster.lease import Done, Lease
 from sylvan.cluster.profile import WorkerFacts
 from tests.cluster.simulation import PROBE, Fleet, simulate
@@ -198,6 +201,36 @@ def test_the_speed_is_that_of_the_last_minute(coordinator, clock):
     assert coordinator.status()["per_second"]["games"] == 0.0
 
 
+def test_memory_is_flat_over_ten_thousand_leases(clock):
+    coordinator, heard, size = started(clock), Arrivals(), 100
+    kept: list[int] = []
+    tracemalloc.start()
+    for step in range(1, 101):
+        wanted = leases(size, step=10 * step)
+        coordinator.submit(wanted, 10 * step)
+        held: dict[str, list[Lease]] = {"a": [], "b": []}
+        while len(heard.done) < size:
+            for name, mine in held.items():
+                clock.now += 0.1
+                finished = [done(lease, name) for lease in mine if step % 3 or name == "a"]
+                failed = [Failed(lease.name, "it leaves", by_fault=False) for lease in mine]
+                if finished or not failed:
+                    report = Report((), 2, tuple(finished))
+                else:
+                    report = Report((), 0, (), tuple(failed))
+                held[name] = list(coordinator.exchange(name, report).leases)
+            found = coordinator.collect(heard.life, heard.number)
+            heard = replace(found, done=heard.done + found.done)
+        heard = replace(heard, done=())
+        coordinator.forget_leases(names(wanted))
+        del wanted, held, found, finished, failed, report
+        if step in (20, 100):
+            kept.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert coordinator.counts["taken"] == 10_000
+    assert (kept[1] - kept[0]) / 8_000 < 60  # bytes per lease; the interpreter keeps some tuples
+
+
 def test_games_do_not_run_ahead(clock):
     coordinator = started(clock, replace(RULES, ahead=1))
     near, far = leases(1, step=2)[0], leases(1, step=3)[0]
@@ -255,6 +288,29 @@ def test_a_lease_that_no_worker_can_play_is_an_error(coordinator, clock):
     assert coordinator.collect().broken == ((lease.name, "KeyError"),)
 
 
+def test_a_lease_that_failed_goes_to_another_worker(coordinator, clock):
+    """A worker that fails all leases at once does not end the run while others can play."""
+    one, two = leases(2)
+    coordinator.submit([one, two], 1)
+
+    def fail(name: str, lease: Lease) -> None:
+        coordinator.exchange(name, Report(failed=(Failed(lease.name, "KeyError", by_game=True),)))
+
+    assert ask(coordinator, "a") == [one]
+    fail("a", one)
+    clock.now += 5
+    assert ask(coordinator, "a") == [two]
+    fail("a", two)
+    clock.now += 5
+    assert ask(coordinator, "a") == []
+    assert ask(coordinator, "b") == [one]
+    fail("b", one)
+    clock.now += 2
+    assert ask(coordinator, "b", free=2) == [one, two]  # all have failed with the first
+    finish(coordinator, "b", two)
+    assert coordinator.collect().broken == ()
+
+
 def test_a_restarted_coordinator_learns_what_is_under_way(coordinator, clock):
     one, two = leases(2)
     coordinator.submit([one, two], 1)
@@ -301,6 +357,30 @@ def test_other_versions_are_refused(coordinator, facts, reason):
     assert reason in found.refused and reason in coordinator.refused["c"]
     assert not coordinator.prove("c", b"answers").known
     assert not coordinator.exchange("c", Report(free=1)).known
+
+
+@pytest.mark.parametrize(
+    ("shift", "exact", "fast"),
+    [
+        (0.0, True, True),
+        (1e-6, False, True),
+        (0.01, False, True),
+        (0.5, False, False),
+        (math.nan, False, False),
+        (math.inf, False, False),
+    ],
+)
+def test_answers_may_differ_a_little_in_fast_mode(shift, exact, fast, clock):
+    mine = np.arange(6, dtype=np.float32)
+    other = mine.copy()
+    other[3] += np.float32(shift)
+    probe = replace(PROBE, answers=mine.tobytes())
+    for mode, accepted in ((True, exact), (False, fast)):
+        coordinator = Coordinator(replace(RULES, exact=mode), clock)
+        coordinator.submit([], 1, probe)
+        coordinator.join(WorkerFacts("c", "node", 1, "1/1", {}))
+        refused = coordinator.prove("c", other.tobytes()).refused
+        assert bool(refused) == (not accepted), refused
 
 
 def test_who_lies_about_its_version_is_found_out(coordinator):

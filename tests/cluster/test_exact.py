@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from sylvan.runs.config import TrainingConfig
 from sylvan.runs.loop import train
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.workers import WorkerTotals
-from tests.cluster.threads import Threads
+from tests.cluster.threads import Games, Threads
 from tests.runs.killing import outcome_of, tiny, tiny_learned
 
 STEPS = 3
@@ -49,6 +50,20 @@ def test_two_workers_make_the_run_of_one_machine(tmp_path):
     assert set(totals.workers) == {"worker-0", "worker-1"} and totals.step == STEPS
     games = sum(line["selfplay.games"] for line in Metrics(tmp_path / "run").lines())
     assert sum(worker["games"] for worker in totals.workers.values()) == games
+
+
+def test_work_done_while_the_learner_learns_is_no_work_of_a_moment(tmp_path):
+    """The games of a step may be there when it begins: its speed is that since the last step."""
+    games = Games(tmp_path / "run")
+    with Threads(tmp_path) as cluster:
+        player = cluster.player(games.run)
+        games.play(1, player)
+        now = time.perf_counter()
+        player._ended = now - 1000.0
+        found = player._statistics(player._done, now - 0.001)
+        positions = sum(done.positions for done in player._done.values())
+    speed = found.played_positions / found.seconds
+    assert speed == pytest.approx(positions / 1000, rel=0.1)
 
 
 HIDDEN = {

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,10 @@ from sylvan.cluster.recipe import Recipe
 from sylvan.cluster.run_files import ClusterFiles, finished_in
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.loop import train
 from tests.cluster.threads import RULES, Games, Threads
+from tests.runs.killing import tiny
 
 STEPS = 3
 
@@ -110,6 +114,45 @@ def test_bad_storage_costs_time_only(storage, games, expected, tmp_path):
         assert counts["lost"] >= 2 and any(words[storage] in each for each in problems)
     elif storage is not Slow:
         assert counts["failed"] >= 3 and any(storage.error.strerror in each for each in problems)
+
+
+class InMemory(Storage):
+    """An object store, as fsspec has it in memory."""
+
+    def __init__(self, address):
+        super().__init__(f"memory://{address}")
+
+
+def test_a_run_over_an_object_store(games, expected, tmp_path):
+    with Threads(tmp_path, storage=InMemory) as cluster:
+        assert games.play(STEPS, cluster.player(games.run)) == expected
+        assert not (tmp_path / "storage").exists()
+
+
+def test_a_game_that_fails_is_an_error_of_one_sentence(tmp_path):
+    """It fails in the games of workers only."""
+    path, flag = tmp_path / "broken.py", tmp_path / "flag"
+    begin = "    def apply(self, action: int) -> None:\n"
+    fault = "        import pathlib, threading\n"
+    fault += "        if threading.current_thread() is not threading.main_thread():\n"
+    fault += f"            if pathlib.Path({str(flag)!r}).exists():\n"
+    fault += "                raise ValueError('the pile is gone')\n"
+    source = (Path(__file__).parents[2] / "examples" / "nim.py").read_text()
+    assert begin in source
+    path.write_text(source.replace(begin, begin + fault))
+    sections = tiny(1).model_dump(exclude_unset=True)
+    sections |= {"game": {"name": f"{path}:Nim"}, "arena": {"every": 0}}
+    with Threads(tmp_path / "cluster", rules=replace(RULES, longest_pause=0.1)) as cluster:
+        exchange = cluster.link.exchange
+
+        def exchange_and_fail(*arguments):
+            flag.touch()
+            return exchange(*arguments)
+
+        cluster.link.exchange = exchange_and_fail
+        with pytest.raises(ClusterError) as raised:
+            train(TrainingConfig(**sections), tmp_path / "run", player=cluster.player)
+    assert "the pile is gone" in str(raised.value) and "\n" not in str(raised.value)
 
 
 def test_storage_that_disappears_and_comes_back(games, expected, tmp_path):

@@ -16,6 +16,7 @@ import sylvan.cluster.run_files as run_files
 from sylvan.cluster.coordinator import Report, Rules
 from sylvan.cluster.lease import Lease
 from sylvan.cluster.profile import WorkerFacts
+from sylvan.errors import ClusterError
 from tests.cluster.simulation import PROBE
 
 pytest.importorskip("ray", reason="the extra cluster (Ray) is not installed")
@@ -82,6 +83,20 @@ def test_a_restarted_coordinator_waits_for_its_folder(tmp_path, monkeypatch):
     assert time.monotonic() - began >= 0.3
     joined(again)
     assert again.exchange("worker", Report(free=1)).leases == (LEASE,)
+
+
+def test_a_second_coordinator_is_refused_and_disturbs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_actors, "DYING", 0.2)
+    first = CoordinatorProcess(tmp_path, None, Rules())
+    first.submit([LEASE], 1, PROBE)
+    with pytest.raises(ClusterError, match="coordinator already"):
+        CoordinatorProcess(tmp_path, None, Rules())
+    joined(first)
+    assert first.exchange("worker", Report(free=1)).leases == (LEASE,)
+    first._lock.close()  # it ends
+    last = CoordinatorProcess(tmp_path, None, Rules())
+    joined(last)
+    assert last.exchange("worker", Report(free=1)).leases == (LEASE,)
 
 
 def test_a_folder_that_was_never_there_is_an_error_at_once(tmp_path):

@@ -14,6 +14,8 @@ lost on the way, and is handed out again. What it holds and the coordinator does
 a restart) is noted as under way. A worker that is silent for too long is forgotten with its
 leases; if it comes back, its answers count if nobody was faster.
 
+*Faults.* A lease whose game failed on one worker goes to another, if there is one.
+
 *Limits.* A worker has at most `per_worker` leases; leases more than `ahead` steps ahead of the
 learner wait. A worker that fails gets no lease for a while, longer each time.
 """
@@ -149,6 +151,9 @@ class _Entry:
     """Workers that play it, and since when."""
     done: Done | None = None
     failures: int = 0
+    """Failures by its game."""
+    failed_on: set[str] = field(default_factory=set)
+    """The workers on which its game failed."""
     broken: str = ""
     """Why no worker can play it."""
     queued: bool = False
@@ -446,7 +451,7 @@ class Coordinator:
             if step > self.step + self.rules.ahead:
                 break
             key = heapq.heappop(self._queue)
-            if name in entry.holders:  # it is late with this one
+            if name in entry.holders or self._has_better(name, entry):
                 skipped.append(key)
                 continue
             entry.queued = False
@@ -455,6 +460,13 @@ class Coordinator:
         for key in skipped:
             heapq.heappush(self._queue, key)
         return tuple(given)
+
+    def _has_better(self, name: str, entry: _Entry) -> bool:
+        """Whether a lease failed on this worker, and not on all others."""
+        return name in entry.failed_on and any(
+            worker.proved and other not in entry.failed_on
+            for other, worker in self._workers.items()
+        )
 
     def _hold(self, name: str, worker: _Worker, entry: _Entry, now: float) -> None:
         entry.holders[name] = now
@@ -572,13 +584,16 @@ class Coordinator:
         if failed.by_fault:
             self.counts["failed"] += 1
             self.problem(f"Worker {name}: {failed.reason}")
-            worker.failures += 1
+            by_another = entry is not None and bool(entry.failed_on - {name})
+            worker.failures += not (failed.by_game and by_another)  # else it is the game's fault
             pause = min(self.rules.longest_pause, 0.5 * 2.0 ** min(worker.failures, 10))
             worker.paused_until = now + pause
         if entry is None or entry.done is not None:
             return
         entry.holders.pop(name, None)
-        entry.failures += failed.by_game
+        if failed.by_game:
+            entry.failures += 1
+            entry.failed_on.add(name)
         if entry.failures >= self.rules.attempts:
             entry.broken = failed.reason
             self._arrive(failed.name)

@@ -173,11 +173,7 @@ class ClusterPlayer:
 
     def _add_totals(self, step: int, played: Sequence[Done]) -> None:
         """Add leases to the totals of the workers, which only a report reads."""
-        leases = [
-            (each.worker, each.machine, {**each.figures, **_counts(each)})
-            for each in played
-            if each.figures
-        ]
+        leases = [(each.worker, each.machine, {**each.figures, **_counts(each)}) for each in played]
         with suppress(OSError):
             self._totals.add(step, leases)
 
@@ -420,9 +416,9 @@ class ClusterPlayer:
         def total(name: str) -> float:
             return sum(done.figures.get(name, 0.0) for done in played)
 
-        found.played_games = round(share * sum(done.games for done in played))
-        found.played_positions = round(share * sum(done.positions for done in played))
-        found.played_simulations = round(share * sum(done.simulations for done in played))
+        found.played_games = share * sum(done.games for done in played)
+        found.played_positions = share * sum(done.positions for done in played)
+        found.played_simulations = share * sum(done.simulations for done in played)
         found.batches, found.rows = int(total("batches")), int(total("rows"))
         found.capacity = int(total("capacity"))
         found.cache_lookups = int(total("cache_lookups"))

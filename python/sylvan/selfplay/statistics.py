@@ -35,10 +35,10 @@ class SelfPlayStatistics:
     """Positions that those batches had room for."""
     seconds: float = 0.0
     """Wall time. It includes games of the next step, and lacks games that began in the last one."""
-    played_games: int = 0
-    """Games that ended in this time, of this step and of the next."""
-    played_positions: int = 0
-    played_simulations: int = 0
+    played_games: float = 0
+    """Games that ended in this time, of this step and of the next; an estimate on a cluster."""
+    played_positions: float = 0
+    played_simulations: float = 0
     network_seconds: float = 0.0
     """Time inside the evaluator, while games continue."""
     search_seconds: float = 0.0
