@@ -21,6 +21,8 @@ from typing import Any
 
 from sylvan.cluster.address import ClusterOptions
 from sylvan.runs.config import TrainingConfig
+from sylvan.runs.figures import run_columns
+from sylvan.runs.workers import WorkerTotals
 
 KINDS = ("worker", "node", "coordinator", "learner", "driver")
 
@@ -100,6 +102,7 @@ class War:
                 time.sleep(0.05)
                 continue
             pid, node, lease, status = frozen
+            others = {each["name"] for each in status["workers"] if each["pid"] != pid}
             try:
                 struck = self._strike(kind, pid, node, status)
             finally:
@@ -110,8 +113,25 @@ class War:
             self.killed.append((kind, lease))
             if kind == "worker":
                 self.recovery.append(self._recovered(lease))
+                now = {each["name"] for each in self.status()["workers"]}
+                assert others <= now, f"other workers were disturbed: {others - now}"
             return True
         return False
+
+    def ask_to_leave(self, patience: float = 60.0) -> dict[str, Any]:
+        """Send SIGTERM to a worker that plays; return the status in which it is gone."""
+        deadline = time.monotonic() + patience
+        name = ""
+        while time.monotonic() < deadline:
+            status = self.status()
+            workers = {each["name"]: each for each in status.get("workers", ())}
+            if name and name not in workers:
+                return status
+            playing = [each for each in workers.values() if each["held"]]
+            if not name and playing and _signal(playing[0]["pid"], signal.SIGTERM):
+                name = playing[0]["name"]
+            time.sleep(0.05)
+        raise AssertionError(f"no worker plays, or {name} does not leave: {self.status()}")
 
     def _recovered(self, lease: str) -> float:
         """Seconds until a lease is done: its shard is there, or the learner needs it no more."""
@@ -162,8 +182,17 @@ class War:
         """Wait until the run is over."""
         assert self.driver.wait(patience) == 0, self.folder.with_suffix(".log").read_text()[-3000:]
 
+    def taken(self) -> tuple[int, int]:
+        """Leases and games that the learner took from workers, each step counted once."""
+        workers = WorkerTotals(self.folder).workers.values()
+        return sum(each["leases"] for each in workers), sum(each["games"] for each in workers)
+
+    def games(self) -> int:
+        """Games of the run, as its metrics say."""
+        return int(run_columns(self.folder)["selfplay.games"].sum())
+
     def leases(self) -> int:
-        """Leases of the run, as the learner logged them."""
+        """Leases of the run, as the learner cut them."""
         text = (self.folder / "cluster" / "logs" / "learner.log").read_text()
         found = dict(re.findall(r"step (\d+) has (\d+) leases", text))
         return sum(int(found[str(step)]) for step in range(1, self.steps + 1))

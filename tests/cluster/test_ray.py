@@ -53,11 +53,14 @@ def differing(war: War) -> list[str]:
 def test_a_run_with_three_deaths_is_the_run_without(cluster, tmp_path):
     war = War(cluster, tmp_path / "war", steps=4)
     train(config(war.steps), tmp_path / "peace")  # while the processes of the other one start
+    counts = war.ask_to_leave()["counts"]
+    assert counts["forgotten"] == counts["failed"] == 0
     for kind in ("worker", "coordinator", "learner"):
         assert war.kill(kind), f"the run was over too early: {war.killed}"
     war.wait(120)
     assert differing(war) == []
     assert war.leases() >= 20
+    assert war.taken() == (war.leases(), war.games()), "a lease was lost or taken twice"
     assert max(war.recovery) < 30
 
 
@@ -74,5 +77,6 @@ def test_a_run_with_twenty_deaths_is_the_run_without(cluster, tmp_path):
     train(config(war.steps), tmp_path / "peace")
     assert differing(war) == []
     assert [kind for kind, _ in war.killed] == kinds and war.leases() >= 50
+    assert war.taken() == (war.leases(), war.games()), "a lease was lost or taken twice"
     print(f"seconds until a killed worker's lease was done: {sorted(war.recovery)}")
     assert max(war.recovery) < 30
