@@ -41,7 +41,7 @@ def test_a_model_travels_as_its_onnx_models(model, recipe):
     assert file is not None and recipe.learned and recipe.runtime == "onnx"
     assert recipe.answers(onnx_model(file, 1), 3) == recipe.answers(model, 3)
     assert recipe.answers(onnx_model(file, 1), 3) != recipe.answers(model, 4)
-    assert set(recipe.profile) == {"device", "machine", "onnxruntime", "numpy"}
+    assert {"device", "machine", "onnxruntime", "numpy"} <= set(recipe.profile)
 
 
 def test_a_model_that_runs_in_pytorch_travels_as_a_checkpoint(recipe, tmp_path):
