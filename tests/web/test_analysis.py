@@ -1,5 +1,6 @@
 """A page's search: what it says is what the tree holds."""
 
+import base64
 import threading
 import time
 
@@ -11,8 +12,18 @@ from sylvan.blob.copilot import game_of
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import as_root
+from sylvan.views.analysis_file import SavedPosition, pack
 from sylvan.web.desk import Desk
-from sylvan.web.protocol import Hello, Looked, Position, Problem, Saved, Search, Simulation
+from sylvan.web.protocol import (
+    Hello,
+    Looked,
+    Position,
+    Problem,
+    Saved,
+    Search,
+    Simulation,
+    read_request,
+)
 from sylvan.web.rows import MoveRows, TreeRows
 from sylvan.web.settings import SHOWN, panel, read_settings
 from tests.web.serving import Page
@@ -317,7 +328,7 @@ def test_changed_rows_lead_to_the_rows_of_a_whole_reading():
             del shown_nodes[number]
         shown_nodes |= {row.id: row for row in changed}
         shown_moves |= {row.action: row for row in moves.changes(tree)}
-        assert len(shown_nodes) <= 40 + 10 * round_
+        assert len(shown_nodes) <= 40 + 10 * round_ + 21  # the opened one and its children
     by_rank = sorted(shown_moves.values(), key=lambda row: row.rank)
     assert by_rank == MoveRows(0).changes(tree)
     fresh, _ = TreeRows(0).changes(tree, 90, {(877,)})
@@ -331,6 +342,27 @@ def test_changed_rows_lead_to_the_rows_of_a_whole_reading():
         return {path(row): row.model_copy(update={"id": 0, "parent": 0}) for row in rows}
 
     assert unnumbered(shown_nodes.values()) == unnumbered(fresh)
+
+
+def test_opened_nodes_stay_however_little_visited():
+    forest = Forest([ConnectFour()], SearchConfig(simulations=1500))
+    forest.run("uniform")
+    tree = forest.tree()
+    path = ()
+    for _ in range(2):  # down the least visited nodes that have children
+        node = tree.read(path)
+        path = (*path, min((e for e in node.edges if e.N > 1), key=lambda e: e.N).action)
+    nodes = TreeRows(0)
+    plain, _ = nodes.changes(tree, 20, [])
+    nodes.changes(tree, 20, [path])
+    rows = {row.id: row for row in nodes.sent}
+    assert len(plain) == 20 and {row.id for row in plain} <= set(rows)
+    at = next(row for row in rows.values() if row.parent is None)
+    for action in path:
+        at = next(row for row in rows.values() if (row.parent, row.action) == (at.id, action))
+    visited = [edge.action for edge in tree.read(path).edges if edge.N]
+    assert [r.action for r in rows.values() if r.parent == at.id] and at.unsent == 0
+    assert {r.action for r in rows.values() if r.parent == at.id} == set(visited)
 
 
 def test_the_rows_of_a_tree_add_up():
@@ -538,6 +570,67 @@ def test_an_analysis_that_cannot_go_on_begins_anew_with_a_sentence(page):
         other.ask(type="run")
         assert "cannot go on" in other.wait(Problem).sentence
         assert other.wait(Search, running=False, simulations=60).ended is None
+
+
+def test_a_loaded_analysis_keeps_settings_that_the_panel_does_not_show(page):
+    config = {"simulations": 40, "fpu_root": 0.5, "discount": 0.9, "value_range": "tree"}
+    result = sylvan.search(ConnectFour(), evaluator="uniform", **config)
+    page.ask(type="load", name="x.sylvan", data=packed(result))
+    position = page.wait(Position)
+    assert position.settings == config
+    assert page.analysis._config.discount == 0.9  # and the search goes on with them
+    page.wait(Search, simulations=40)
+    page.ask(type="run", simulations=10)
+    assert page.wait(Search, simulations=50)
+    configured(page)
+    assert page.wait(Position).settings == {}
+
+
+def test_a_loaded_analysis_says_which_settings_it_loses(page):
+    options = {"simulations": 40, "value_range": (-2.0, 2.0), "threads": 1}
+    result = sylvan.search(ConnectFour(), evaluator="uniform", **options)
+    page.ask(type="load", name="x.sylvan", data=packed(result))
+    assert "cannot keep value_range" in page.wait(Search, simulations=40).ended
+
+
+def test_a_loaded_search_with_transpositions_begins_anew(page):
+    """Its tree is no tree: restoring it is refused, also for a page."""
+    result = sylvan.search(ConnectFour(), evaluator="uniform", simulations=40, transpositions=True)
+    page.ask(type="load", name="x.sylvan", data=packed(result))
+    assert page.wait(Position).settings["transpositions"] is True
+    assert "transpositions" in page.wait(Search, simulations=40).ended
+    page.ask(type="run", simulations=30)
+    assert "transpositions=True" in page.wait(Problem).sentence
+    assert page.wait(Search, running=False, simulations=30)
+
+
+@pytest.mark.parametrize("name", ["bytes", "threads", "seconds", "hidden"])
+def test_a_page_cannot_choose_what_is_the_servers(page, name):
+    opened(page)
+    page.ask(type="configure", evaluator="uniform", settings={name: 1})
+    assert name in page.wait(Problem).sentence
+
+
+def packed(result):
+    position = SavedPosition(game="connect4", start="", moves=[], ply=None, chess960=False)
+    return base64.b64encode(pack(result, position, 3000)).decode()
+
+
+def test_the_network_is_named_before_the_first_search(page):
+    opened(page, "connect4")
+    assert page.wait(Search).evaluator == "connect4 network"
+    configured(page, "rollout")
+    page.wait(Position)
+    assert page.wait(Search).evaluator == "rollout"
+
+
+def test_a_page_that_asks_too_fast_is_refused(page):
+    """Without a limit, one page could fill the memory."""
+    answered = threading.Event()
+    page.analysis._do = lambda _: answered.wait(20)
+    taken = sum(page.analysis.hear(read_request('{"type":"stop"}')) for _ in range(2000))
+    answered.set()
+    assert 1000 <= taken <= 1010
 
 
 def test_a_small_file_cannot_fill_the_memory(page, monkeypatch):

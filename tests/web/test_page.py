@@ -11,13 +11,15 @@ import time
 import numpy as np
 import pytest
 
+import sylvan
+from sylvan.games import Chess
 from sylvan.games.naming import GameSpec
 from sylvan.replay.buffer import Replay
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.loop import train
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.run import Run
-from sylvan.web import training
+from sylvan.web import app, training
 from sylvan.web.desk import Desk
 from tests.replay.random_records import random_record
 from tests.runs.killing import tiny, tiny_learned
@@ -36,7 +38,14 @@ def visit(browser, address):
     contexts, faults, elsewhere = [], [], []
 
     def opened(
-        where="", *, viewport=WIDE, scheme="light", host=address, tolerant=False, has_touch=False
+        where="",
+        *,
+        viewport=WIDE,
+        scheme="light",
+        host=address,
+        tolerant=False,
+        has_touch=False,
+        waits="main:not([hidden]) .status:not(:empty)",
     ):
         context = browser.new_context(viewport=viewport, color_scheme=scheme, has_touch=has_touch)
         contexts.append(context)
@@ -55,7 +64,7 @@ def visit(browser, address):
         if not tolerant:
             page.on("console", lambda said: said.type == "error" and faults.append(said.text))
         page.goto(f"http://{host}/{where}")
-        page.wait_for_selector("main:not([hidden]) .status:not(:empty)")
+        page.wait_for_selector(waits)
         return page
 
     yield opened
@@ -88,7 +97,7 @@ def square(page, name):
 
 def test_a_position_is_analysed_on_the_board(visit):
     page = visit()
-    page.click("text=Start")
+    page.click(".runbar >> text=Start")
     until(page, 300)
     assert page.locator(".moves tr.best td.move").inner_text() in ("d4", "e4", "Nf3", "c4")
     assert page.locator("svg.cg-shapes line").count() >= 2  # arrows
@@ -109,7 +118,7 @@ def test_a_position_is_analysed_on_the_board(visit):
     page.mouse.up()
     page.wait_for_selector(".plies .here:has-text('e5')")
     assert page.inner_text(".start, button.main") == "Stop"  # it goes on with the new position
-    page.click("text=Stop")
+    page.click(".runbar >> text=Stop")
     page.wait_for_selector("button.main:has-text('Start')")
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector(".plies .here:has-text('e4')")
@@ -169,18 +178,18 @@ def test_two_searches_are_compared(visit):
     page.keyboard.press("Enter")
     page.wait_for_selector(".setting.changed:has(#second-c_puct)")
     page.click("text=Settings of the second")
-    page.click("text=Start")
+    page.click(".runbar >> text=Start")
     page.wait_for_selector(".versus tr.differs")
     page.wait_for_function(
         "() => [...document.querySelectorAll('.treecanvas')].every(e => e.dataset.nodes === '60')"
     )
-    page.click("text=Stop")
+    page.click(".runbar >> text=Stop")
     page.wait_for_selector("button.main:has-text('Start')")
     assert re.search("[▲▼]", page.inner_text(".versus tr.differs"))
     bests = page.inner_text(".versus tbody")
     assert "①" in bests and "②" in bests
     assert page.locator(".speed").count() == 2
-    picture(page, "web-compare")
+    picture(page, "web-compare", full_page=True)
     # Both follow the game.
     page.click(".versus tbody button >> nth=0")
     page.wait_for_selector(".status:has-text('Black to move')")
@@ -222,7 +231,7 @@ def test_a_pawn_is_promoted(visit):
 def test_chess_is_played_with_the_keyboard(visit):
     page = visit()
     # The moves are listed before the first simulation.
-    assert page.locator(".moves tbody tr").count() == 20
+    page.wait_for_function("() => document.querySelectorAll('.moves tbody tr').length === 20")
     for typed, shown in (("e4", "e4"), ("e7e5", "e5"), ("nf3", "Nf3")):
         page.keyboard.press("m")
         page.keyboard.type(typed)
@@ -347,6 +356,50 @@ def test_a_pgn_is_dropped_and_its_graph_drawn(visit):
     page.wait_for_selector(".status:has-text('Black to move')")
 
 
+def test_a_file_may_be_dropped_anywhere(visit):
+    """Without a listener the browser would leave the page and show the file."""
+    page = visit()
+    page.click("nav >> text=Play")
+    prevented = page.evaluate(
+        """() => {
+          const data = new DataTransfer();
+          data.items.add(new File(["e4 c5"], "moves.txt"));
+          const options = { dataTransfer: data, bubbles: true, cancelable: true };
+          const drop = new DragEvent("drop", options);
+          return !document.querySelector("header").dispatchEvent(drop);
+        }"""
+    )
+    assert prevented
+    page.wait_for_selector(".analyse .plies .here:has-text('c5')")
+
+
+def test_analyses_of_ten_thousand_nodes_are_loaded_and_larger_ones_refused(visit, tmp_path):
+    file, large = tmp_path / "ten.sylvan", tmp_path / "large.sylvan"
+    sylvan.search(Chess(), evaluator="material", simulations=12_000).save(file, nodes=10_000)
+    large.write_bytes(file.read_bytes() + bytes(2_300_000))
+    page = visit()
+    for path, wanted in (
+        (large, ".notice:visible:has-text('large.sylvan is too large')"),
+        (file, ".verdict:has-text('From a file')"),
+    ):
+        with page.expect_file_chooser() as chooser:
+            page.click("text=Load")
+        chooser.value.set_files(path)
+        page.wait_for_selector(wanted, timeout=60_000)
+    assert "12.0k simulations" in page.inner_text(".speed")
+
+
+def test_the_eleventh_page_can_try_again(visit, browser):
+    pages = [visit() for _ in range(app.MOST_PAGES)]
+    eleventh = visit(waits="header")
+    eleventh.wait_for_selector(".link:has-text('as many pages as it can')")
+    pages[0].context.close()
+    eleventh.wait_for_timeout(300)
+    eleventh.click("text=Try again")
+    eleventh.wait_for_selector("main:not([hidden]) .status:has-text('White to move')")
+    assert not eleventh.inner_text(".link")
+
+
 def test_a_file_that_is_too_large_gets_a_sentence(visit, tmp_path):
     file = tmp_path / "games.pgn"
     file.write_text("[Event]\n\n1. e4 e5 *\n" * 20_000)
@@ -375,7 +428,7 @@ def test_slow_motion_shows_the_four_phases(visit):
     page.wait_for_selector(".slow .chosen")
     picture(page, "web-slow-motion")
     page.click("text=Pause")
-    page.click("text=Clear")
+    page.click(".runbar >> text=Clear")
     page.wait_for_function("() => !/simulations/.test(document.querySelector('.speed').innerText)")
     page.evaluate(WATCH_PHASES)
     page.click("text=Slow")  # from an empty tree, whose paths are short
@@ -511,7 +564,7 @@ def test_blob_is_played_against_five_opponents(play):
     page.wait_for_selector(".advice:has-text('makes the bid')")
     page.click(".blobtable .actions button >> nth=0")
     page.wait_for_selector(".hand .card:enabled")
-    picture(page, "web-play")
+    picture(page, "web-play", clip={"x": 0, "y": 0, "width": 1360, "height": 620})
     page.click(".hand .card:enabled >> nth=0")
     page.wait_for_function("() => document.querySelectorAll('.hand .card').length === 2")
     page.wait_for_selector(OWN)
@@ -648,10 +701,12 @@ def test_a_run_is_watched(visit, tmp_path, built):
             page.click(".replay button:has-text('›')")
         assert page.locator(".replay .cell svg").count() == 6
         assert "The search's values" in page.inner_text(".thoughts")
-        page.evaluate("scrollTo(0, 0)")
-        picture(page, "web-learn")
+        page.hover(".chart:has-text('Policy loss') .u-over")
+        first = page.locator(".chart:has-text('Policy loss')").element_handle()
         log(20)
         page.wait_for_selector(".chart[data-last='20']")
+        # It has grown in place: a chart that one points at is not made anew.
+        assert first.evaluate("chart => chart.isConnected && chart.dataset.last") == "20"
         page.context.close()
 
 
@@ -673,7 +728,8 @@ def test_runs_are_looked_at_closely(visit, tmp_path, built):
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("m")
         page.wait_for_selector(".ahead td:has-text('now')")
-        picture(page, "web-film", clip={"x": 0, "y": 0, "width": 620, "height": 860})
+        page.mouse.move(5, 5)
+        picture(page, "web-film", clip={"x": 0, "y": 0, "width": 620, "height": 820})
         page.click(".runs tr:has-text('rules') >> text=Opinion")
         page.fill("#opinion-text", "4 0")
         page.keyboard.press("Enter")
@@ -683,14 +739,22 @@ def test_runs_are_looked_at_closely(visit, tmp_path, built):
         assert "steps 0, 1, 2, 3, 4, 5, 6" in page.inner_text(".opinion")
         page.locator(".opinion").scroll_into_view_if_needed()
         picture(page.locator(".opinion"), "web-opinion")
-        narrow = visit(host=own, viewport=PHONE, scheme="dark")
-        narrow.keyboard.press("L")
-        narrow.click(".runs tr:has-text('rules') >> text=Games")
-        narrow.wait_for_selector(".thoughts:has-text('Ply 1 of')")
-        assert narrow.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        picture(narrow, "web-learn-phone", full_page=True)
-        for each in (page, narrow):
-            each.context.close()
+        page.context.close()
+
+
+def test_a_real_run_is_shown(visit, ran, built):
+    """The picture of the docs: the curves of a run, and a game that it played."""
+    with served(Desk(runs=(ran,))) as own:
+        page = visit(host=own)
+        page.keyboard.press("L")
+        page.click(".runs tr:has-text('first') >> text=Games")
+        page.wait_for_selector(".thoughts:has-text('Ply 1 of')")
+        page.wait_for_selector(".chart:has-text('Mistakes') canvas")
+        for _ in range(3):
+            page.click(".replay button:has-text('›')")
+        page.evaluate("scrollTo(0, 0)")
+        picture(page, "web-learn")
+        page.context.close()
 
 
 def test_a_run_is_started_paused_and_resumed(visit, tmp_path, built, monkeypatch):
@@ -793,9 +857,9 @@ def test_the_page_is_ready_within_a_second(visit):
 def test_a_tree_of_5000_nodes_is_panned_smoothly(visit):
     """At most 8 ms of script per frame, whether all nodes are in view or few."""
     page = visit("#game=connect4")
-    page.click("text=Start")
+    page.click(".runbar >> text=Start")
     until(page, 8000)
-    page.click("text=Stop")
+    page.click(".runbar >> text=Stop")
     page.evaluate("() => { document.querySelector('.toolbar input[type=range]').value = 3.7 }")
     page.dispatch_event(".toolbar input[type=range]", "input")
     page.wait_for_selector(".treecanvas[data-nodes='5000']")
@@ -823,6 +887,64 @@ def test_dark_and_narrow(visit):
     until(page, 100)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     picture(page, "web-phone", full_page=True)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A folder with a run that is trained."""
+    folder = tmp_path_factory.mktemp("runs")
+    train(tiny(8), folder / "first")
+    return folder
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_fits_in_both_schemes_and_sizes(visit, ran, built, scheme, viewport):
+    """Nothing is wider than the window; the pictures are for a reviewer to look at."""
+    name = f"{scheme}-{'wide' if viewport is WIDE else 'phone'}"
+
+    def kept(view):
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], view
+        picture(page, f"all-{view}-{name}", full_page=True)
+
+    with served(Desk(runs=(ran,))) as own:
+        page = visit(host=own, viewport=viewport, scheme=scheme)
+        page.click("text=+100")
+        until(page, 100)
+        page.focus("canvas")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(".nodecard:visible")
+        page.wait_for_timeout(150)
+        kept("analyse")
+        page.click("text=Settings")
+        kept("settings")
+        page.click("text=Settings")
+        page.click("text=Compare")
+        page.click("text=+100")
+        page.wait_for_function("() => document.querySelectorAll('.versus tbody tr').length > 3")
+        page.wait_for_timeout(150)
+        kept("compare")
+        page.click("text=Compare")
+        page.select_option("select[aria-label=Game]", "connect4")
+        page.click("text=+100")
+        page.wait_for_selector(".verdict:has-text('column')")
+        page.click("text=Slow")
+        page.wait_for_selector(".phases .now:has-text('Backup')", timeout=30_000)
+        kept("slow")
+        page.click("text=Pause")
+        page.keyboard.press("P")
+        kept("play-new")
+        sit(page, "blob", cards=4)
+        page.wait_for_selector(OWN)
+        page.click(".blobtable .actions button >> nth=0")
+        page.wait_for_selector(".hand .card:enabled")
+        kept("play")
+        page.keyboard.press("L")
+        page.click(".runs tr:has-text('first') >> text=Games")
+        page.wait_for_selector(".thoughts:has-text('Ply 1 of')")
+        page.wait_for_selector(".chart:has-text('Policy loss') canvas")
+        kept("learn")
+        page.context.close()
 
 
 def test_a_lost_connection_is_made_again(visit, built):

@@ -15,6 +15,8 @@ import { speedOf, verdictOf } from "./verdict";
 const SWEEP = 200;
 /** Bytes of a position or a game in a file. */
 const LARGEST = 200_000;
+/** Bytes of an analysis: a message to the server has 3 MiB of it in base 64. */
+const LARGEST_ANALYSIS = 2_250_000;
 
 export class Analyse {
   readonly root = el("main", { class: "analyse" });
@@ -85,6 +87,7 @@ export class Analyse {
       this.panel.root,
     );
     this.evaluator.onchange = () => this.configure(this.settings);
+    this.board.root.append(this.settingsBox); // there is room below the board
     this.root.append(this.board.root, this.enginePane(), this.tree.root);
     this.listen();
   }
@@ -121,7 +124,6 @@ export class Analyse {
       el("div", { class: "speedline" }, this.evaluator, this.speed),
       this.slow.root,
       this.table.root,
-      this.settingsBox,
       this.compare.root,
     );
   }
@@ -343,18 +345,17 @@ export class Analyse {
       event.preventDefault();
       act();
     });
-    this.root.addEventListener("dragover", (event) => event.preventDefault());
-    this.root.addEventListener("drop", (event) => {
-      event.preventDefault();
-      const file = event.dataTransfer?.files[0];
-      const game = this.board.position?.game ?? this.hello?.start ?? "chess";
-      if (file) void this.read(file, game);
-    });
   }
 
   /** Open a file: a saved analysis, or a position as text. */
+  drop(file: File): void {
+    void this.read(file, this.board.position?.game ?? this.hello?.start ?? "chess");
+  }
+
   private async read(file: File, game: string): Promise<void> {
-    if (file.name.endsWith(".sylvan")) {
+    if (file.name.endsWith(".sylvan") && file.size > LARGEST_ANALYSIS) {
+      this.tell(`${file.name} is too large: save it with fewer nodes, to at most 2.2 MB.`);
+    } else if (file.name.endsWith(".sylvan")) {
       this.stopSlow();
       const data = toBase64(new Uint8Array(await file.arrayBuffer()));
       this.send({ type: "load", name: file.name.slice(0, 200), data });
@@ -366,7 +367,7 @@ export class Analyse {
     const input = el("input", { type: "file", accept: ".sylvan,.pgn,.fen,.txt" });
     input.onchange = () => {
       const file = input.files?.[0];
-      if (file) void this.read(file, this.board.position?.game ?? "chess");
+      if (file) this.drop(file);
     };
     input.click();
   }

@@ -21,3 +21,18 @@ export function colourOf(value: number | null, low: number, high: number): strin
   const mixed = a.map((x, i) => Math.round(x + ((b[i] ?? x) - x) * (place - below)));
   return `rgb(${mixed.join(",")})`;
 }
+
+/** The least range of colours, as a share of the game's range: smaller differences are noise. */
+const LEAST = 0.1;
+
+/** The range of colours of a tree: around the root's value, as wide as nine of ten nodes need. */
+export function spread(
+  tree: { root: { value: number | null } | null; values: number[] },
+  [low, high]: readonly [number, number],
+): readonly [number, number] {
+  const middle = tree.root?.value ?? (low + high) / 2;
+  const away = tree.values.map((value) => Math.abs(value - middle)).sort((a, b) => a - b);
+  const reach = away[Math.floor(0.9 * away.length)] ?? 0;
+  const most = Math.max(reach, (LEAST * (high - low)) / 2);
+  return [middle - most, middle + most];
+}

@@ -220,7 +220,9 @@ export class Compare {
           button(a?.label ?? b?.label ?? "", "Play this move", () => this.play(action), "plain"),
           ` ${best}`,
         ),
-        ...cells.map((text) => el("td", { class: "number" }, text)),
+        ...cells.map((text) =>
+          el("td", { class: /[▲▼]/.test(text) ? "number sign" : "number" }, text),
+        ),
       );
     });
     const head = names.map((name) => el("th", { class: name === "Move" ? "" : "number" }, name));

@@ -19,6 +19,11 @@ export class Connection {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(request));
   }
 
+  /** Connect again after the server has refused. */
+  retry(): void {
+    this.connect();
+  }
+
   /** Leave for good. */
   close(): void {
     const { socket } = this;

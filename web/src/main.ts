@@ -24,7 +24,7 @@ const LINK: Record<State, string> = {
   connecting: "connecting…",
   open: "",
   lost: "The server does not answer: trying again…",
-  refused: "",
+  refused: "The server has as many pages as it can. Close another one, then:",
 };
 
 const analyse: Analyse = new Analyse((request) => connection.send(request), tell);
@@ -52,7 +52,11 @@ const connection = new Connection(
     }
   },
   (state) => {
-    link.textContent = LINK[state];
+    link.replaceChildren(LINK[state]);
+    if (state === "refused") {
+      const again = button("Try again", "Connect again", () => connection.retry());
+      link.append(" ", again);
+    }
     document.body.dataset.link = state;
   },
 );
@@ -91,6 +95,16 @@ function setTheme(name: string): void {
   localStorage.setItem("theme", name);
   window.dispatchEvent(new Event("resize"));
 }
+
+// A file that is dropped beside the board would replace the page.
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const file = event.dataTransfer?.files[0];
+  if (!file) return;
+  show(analyse.root);
+  analyse.drop(file);
+});
 
 setTheme(localStorage.getItem("theme") ?? "auto");
 const help = new Help();

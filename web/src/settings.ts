@@ -35,7 +35,12 @@ export class SettingsPanel {
       this.draw();
       this.changed({});
     });
-    this.root.replaceChildren(...rows, reset);
+    // Settings of an analysis from a file may have no field here.
+    const shown = new Set(this.infos.map((info) => info.name));
+    const others = Object.entries(this.given).filter(([name]) => !shown.has(name));
+    const list = others.map(([name, value]) => `${name} = ${value}`).join(", ");
+    const more = el("p", { class: "others" }, `And from the file: ${list}`);
+    this.root.replaceChildren(...rows, ...(list ? [more] : []), reset);
   }
 
   private row(info: SettingInfo): HTMLElement {

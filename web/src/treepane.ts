@@ -1,11 +1,12 @@
 // The tree with its toolbar, and what is known of the chosen node.
 
+import { spread } from "./colour";
 import { button, el } from "./dom";
 import type { Details, Looked, NodeRow } from "./protocol";
 import type { Phase } from "./slow";
 import { TreeStore } from "./tree/store";
-import { described, TreeView } from "./tree/view";
-import { capital, percent, signed } from "./words";
+import { TreeView } from "./tree/view";
+import { capital, count, percent, signed } from "./words";
 
 export interface TreePaneEvents {
   /** Ask for the position and the details of a node. */
@@ -44,8 +45,10 @@ export class TreePane {
       aria: { label: "Find a move in the tree" },
     });
     search.oninput = () => {
-      const count = this.view.search(search.value);
-      this.found.textContent = search.value ? `${count} found` : "";
+      const found = this.view.search(search.value);
+      this.found.textContent = search.value
+        ? `${found} found of ${this.store.size} nodes shown`
+        : "";
     };
     search.onkeydown = (event) => {
       event.stopPropagation();
@@ -80,12 +83,11 @@ export class TreePane {
         search,
         this.found,
       ),
-      this.view.root,
-      this.card,
+      el("div", { class: "treebody" }, this.view.root, this.card),
       el(
         "p",
         { class: "legend" },
-        "A link is as wide as it is visited. Blue is good and orange bad for the side to move at the root; “!” and a dashed frame mark proven values; click “+n” to open.",
+        "A link is as wide as it is visited. Blue is better than the root's value and orange worse, for the side to move at the root; “!” and a dashed frame mark proven values; click “+n” to open.",
       ),
     );
   }
@@ -109,7 +111,7 @@ export class TreePane {
     if (!changed.length && !gone.length) return;
     this.store.apply(changed, gone);
     this.line = pv;
-    this.view.range = range;
+    this.view.range = spread(this.store, range);
     this.view.changed(pv);
     if (this.isNew && this.store.size) {
       this.isNew = false;
@@ -181,7 +183,7 @@ export class TreePane {
           this.card.hidden = true;
         }),
       ),
-      el("p", {}, node ? described(node) : `${looked.details.N} visits`),
+      el("p", {}, `${count(looked.details.N)} visits${node?.proven ? ", proven" : ""}`),
       el("p", {}, this.valuesOf("search", looked.details.values)),
       ...(looked.details.raw_values
         ? [el("p", {}, this.valuesOf("network alone", looked.details.raw_values))]
@@ -192,6 +194,10 @@ export class TreePane {
 
   private valuesOf(who: string, values: readonly number[] | null): string {
     if (!values) return `${capital(who)}: no value`;
+    const [first = 0, second = 0] = values;
+    if (values.length === 2 && Math.abs(first + second) < 1e-6) {
+      return `${capital(who)}: ${signed(first, 3)} for ${this.seats[0] ?? "seat 0"}`;
+    }
     const shown = values.map((v, seat) => `${this.seats[seat] ?? `seat ${seat}`} ${signed(v, 3)}`);
     return `${capital(who)}: ${shown.join(", ")}`;
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { readPlace, writePlace } from "../src/address";
 import { destinations } from "../src/boards/chess";
-import { colourOf } from "../src/colour";
+import { colourOf, spread } from "../src/colour";
 import { KEYS } from "../src/help";
 import { findMove } from "../src/movefield";
 import type { SettingInfo } from "../src/protocol";
@@ -121,4 +121,11 @@ test("the help has the keys that the documentation lists", () => {
       rows.some((each) => each.join() === row.join()),
       row[0],
     );
+});
+
+test("the colours of a tree are spread around the value of its root", () => {
+  const tree = (...values: number[]) => ({ root: { value: values[0] ?? null }, values });
+  assert.deepEqual(spread(tree(0.5, 0.1, 0.9), [-1, 1]), [0.09999999999999998, 0.9]);
+  assert.deepEqual(spread(tree(0.2, 0.2, 0.21), [-1, 1]), [0.1, 0.30000000000000004]); // noise
+  assert.deepEqual(spread({ root: null, values: [] }, [0, 10]), [4.5, 5.5]);
 });

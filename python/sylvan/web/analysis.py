@@ -27,7 +27,7 @@ from sylvan.web.found import Found
 from sylvan.web.line import Line
 from sylvan.web.looking import looked
 from sylvan.web.rows import MoveRows, TreeRows
-from sylvan.web.settings import SHOWN, read_settings
+from sylvan.web.settings import kept_settings, read_settings
 from sylvan.web.slow import SlowMotion
 from sylvan.web.worker import Send, Worker
 
@@ -66,6 +66,7 @@ class Analysis(Worker[p.Request]):
         self._line: Line | None = None
         self._evaluator_name = next(iter(desk.networks), DEFAULT)
         self._loaded: Evaluator | str | None = desk.evaluator(self._evaluator_name)
+        self._resolved = self._evaluator_name
         self._given: dict[str, p.Setting] = {}
         self._config = read_settings({}, desk.memory)
         self._show = p.Show(type="show", nodes=0)
@@ -84,12 +85,12 @@ class Analysis(Worker[p.Request]):
         self._sweep_simulations = 0
         self._serial = self._acked = 0
 
-    def hear(self, request: p.Request) -> None:
+    def hear(self, request: p.Request) -> bool:
         """Take in a request; from any thread."""
         if isinstance(request, p.Ack):
             self._acked = max(self._acked, min(request.serial, self._serial))
-        else:
-            super().hear(request)
+            return True
+        return super().hear(request)
 
     def _begin(self) -> None:
         self._send(self._desk.hello())
@@ -204,6 +205,7 @@ class Analysis(Worker[p.Request]):
         """Tell the page where the game is, and search on if it was searching."""
         line = self._need_line()
         self._send(line.position(self._evaluator_name, self._given))
+        self._resolved = self._resolve()
         if mover(line.state) is None:
             self._stop()
         # In a view, the search waits while others move.
@@ -245,23 +247,41 @@ class Analysis(Worker[p.Request]):
         self._line = line
         self._forget()
         self._shown = analysis.result
-        self._adopt(analysis.result)
+        lost = self._adopt(analysis.result)
         self._ended = "From a file: Start goes on with its search."
         if not self._goes_on():
             name = analysis.result.evaluator
             self._ended = f"From a file, searched with {name}: Start begins anew with another."
+        elif self._config.transpositions:
+            self._ended = "From a file, searched with transpositions: Start begins anew."
+        elif lost:
+            self._ended += f" The page cannot keep {' and '.join(lost)}."
         self._moved()
 
-    def _adopt(self, result: SearchResult) -> None:
-        """Take the settings of a loaded analysis, and its network if there is one of that name."""
+    def _adopt(self, result: SearchResult) -> list[str]:
+        """Take the settings of a loaded analysis, and its network if there is one of that name;
+        returns the settings that cannot be kept.
+        """
         saved = result.config.model_dump(exclude_unset=True, mode="json")
-        given = {name: value for name, value in saved.items() if name in SHOWN}
+        given, lost = kept_settings(saved)
         if given.get("simulations") == ENDLESS:
             del given["simulations"]
         self._config, self._given = read_settings(given, self._desk.memory), given
         if result.evaluator in self._desk.hello().evaluators:
             self._loaded = self._desk.evaluator(result.evaluator)
             self._evaluator_name = result.evaluator
+        return lost
+
+    def _resolve(self) -> str:
+        """The name of the evaluator that will search, which `default` does not say."""
+        state = self._need_line().state
+        if not can_search(state):
+            return self._evaluator_name
+        try:
+            root = checked_root(seen_by_mover(state), self._config)
+            return name_of(self._desk.evaluator_for(root, self._evaluator_name, self._loaded))
+        except SylvanError:  # said when the search begins
+            return self._evaluator_name
 
     def _adviser(self) -> Evaluator | None:
         """The evaluator whose opinion of a node is shown."""
@@ -396,7 +416,7 @@ class Analysis(Worker[p.Request]):
             fresh=fresh,
             running=self._goal > 0 or bool(self._sweep),
             ended=self._ended,
-            evaluator=self._evaluator_name if evaluator is None else name_of(evaluator),
+            evaluator=self._resolved if evaluator is None else name_of(evaluator),
             seat=mover(line.state),
             graph=line.graph,
         )

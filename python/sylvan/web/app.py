@@ -63,16 +63,15 @@ class Page:
         """All of them."""
         return self.analysis, self.play, self.advising, self.learn
 
-    def hear(self, request: protocol.Request) -> None:
-        """Hand a request to whom it is for."""
+    def hear(self, request: protocol.Request) -> bool:
+        """Hand a request to whom it is for; returns whether it was taken in."""
         if isinstance(request, GAME):
-            self.play.hear(request)
-        elif isinstance(request, protocol.Advise | protocol.Note):
-            self.advising.hear(request)
-        elif isinstance(request, RUNS):
-            self.learn.hear(request)
-        else:
-            self.analysis.hear(request)
+            return self.play.hear(request)
+        if isinstance(request, protocol.Advise | protocol.Note):
+            return self.advising.hear(request)
+        if isinstance(request, RUNS):
+            return self.learn.hear(request)
+        return self.analysis.hear(request)
 
     def close(self) -> None:
         """Stop all work."""
@@ -158,7 +157,8 @@ async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[Message])
         try:
             if len(data) > MOST_BYTES:
                 raise ValueError
-            page.hear(read_request(data))
+            if not page.hear(read_request(data)):
+                return  # it asks faster than it can be answered
         except (ValidationError, ValueError):
             outbox.put_nowait(Problem(sentence="This message is not of the protocol: reload."))
         if outbox.qsize() > WAITING:

@@ -262,6 +262,7 @@ class _BlobMatch(Match):
         rules = {"players": len(request.seats), "cards": request.cards}
         given = {name: value for name, value in rules.items() if value is not None}
         start = game_of(given, seed % 2**32)
+        self._choices = request.seats
         seats, first = start.num_players, min(self.people, default=0)
         names = [
             "rule" if seat in self.people else opponents_at(request.seats[seat].level)
@@ -273,7 +274,10 @@ class _BlobMatch(Match):
                 self.session.players[seat] = _blob_player(desk, choice)
 
     def player_name(self, seat: int) -> str:
-        return "" if seat in self.people else self.session.players[seat].name
+        choice = self._choices[seat]
+        if seat in self.people:
+            return ""
+        return f"{choice.network or 'Sylvan'}, strength {choice.level}"
 
     def reply(self, clocks: Clocks | None = None) -> None:  # noqa: ARG002
         self.session.reply()

@@ -43,11 +43,16 @@ class Play(Worker[p.Request]):
                 if found is not self.table:
                     self._leave(for_good=True)
                 self.table = found
-                found.hear(Asked(self._visitor, request))
+                self._say(request)
             case _:
                 if self.table is None:
                     raise SearchStateError("There is no game yet: start one.")
-                self.table.hear(Asked(self._visitor, request))
+                self._say(request)
+
+    def _say(self, request: p.Request) -> None:
+        assert self.table is not None
+        if not self.table.hear(Asked(self._visitor, request)):
+            raise SearchStateError("The table has too much to do: wait a moment and try again.")
 
     def _fail(self, sentence: str) -> None:
         super()._fail(sentence)

@@ -26,6 +26,9 @@ __all__ = ["MoveRows", "TreeRows", "finite", "labels_of"]
 LINES = 12
 """Moves whose lines are sent."""
 
+MOST_ROWS = 5000
+"""Nodes that are sent in any case, however many were opened."""
+
 LONGEST_LINE = 12
 """Actions of a line."""
 
@@ -136,21 +139,25 @@ class TreeRows:
         return changed, gone
 
     def _rows(self, tree: TreeView, most: int, opened: set[Path]) -> list[NodeRow]:
-        """The most visited nodes; children of opened ones first."""
+        """The `most` most visited nodes, and besides them the opened ones with their children."""
         if most == 0:
             return []
         rows: list[NodeRow] = []
+        wanted = {path[:length] for path in opened for length in range(len(path) + 1)}
         unsent: dict[int, int] = {}
         serial = count()
         heap: list[tuple[bool, int, int, Path, EdgeStats | None, int | None]] = [
             (False, 0, next(serial), (), None, None)
         ]
-        while heap and len(rows) < most:
-            *_, path, edge, chooser = heapq.heappop(heap)
+        while heap and len(rows) < MOST_ROWS:
+            is_more, *_, path, edge, chooser = heapq.heappop(heap)
+            if is_more and not most:
+                break  # the wanted ones came first
             node = tree.known(path) if tree.is_copy else tree.read(path)
             if node is None:
                 continue  # dropped to save memory, or not in the file
             rows.append(self._row(tree, path, edge, node, chooser))
+            most -= is_more or not path
             visited = [each for each in node.edges if each.N]
             number = rows[-1].id
             unsent[number] = len(visited)
@@ -158,8 +165,9 @@ class TreeRows:
                 unsent[rows[-1].parent] -= 1
             seat = node.seat if node.kind == "decision" else None
             for each in visited:
-                entry = (path not in opened, -each.N, next(serial))
-                heapq.heappush(heap, (*entry, (*path, each.action), each, seat))
+                child = (*path, each.action)
+                entry = (path not in opened and child not in wanted, -each.N, next(serial))
+                heapq.heappush(heap, (*entry, child, each, seat))
         return [row.model_copy(update={"unsent": unsent[row.id]}) for row in rows]
 
     def _row(

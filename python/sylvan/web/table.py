@@ -91,7 +91,7 @@ class Table(Worker[Asked]):
 
     def leave(self, visitor: Visitor, *, for_good: bool) -> None:
         """A page goes away, or starts another game."""
-        self.hear(Asked(visitor, Leave(for_good=for_good)))
+        self._inbox.put(Asked(visitor, Leave(for_good=for_good)))  # however many requests wait
         if all(guest.visitor in (visitor, None) for guest in self._guests):
             self.match.stop()
 

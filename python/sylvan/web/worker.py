@@ -22,6 +22,9 @@ __all__ = ["Send", "Worker"]
 Send = Callable[[Message], None]
 """Takes a message to the page; called in the worker's thread."""
 
+MOST_WAITING = 1000
+"""Requests that may wait; a page that sends more does not read what it asks for."""
+
 LONGEST = 2000
 """Letters of a sentence about a problem."""
 
@@ -43,9 +46,12 @@ class Worker(ABC, Generic[Request]):
         """Begin."""
         self._thread.start()
 
-    def hear(self, request: Request) -> None:
-        """Take in a request; from any thread."""
+    def hear(self, request: Request) -> bool:
+        """Take in a request, unless too many wait; from any thread. Returns whether it did."""
+        if self._inbox.qsize() >= MOST_WAITING:
+            return False
         self._inbox.put(request)
+        return True
 
     def close(self) -> None:
         """Stop all work and end the thread; from any thread."""

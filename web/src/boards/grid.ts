@@ -11,6 +11,8 @@ export class GridView implements BoardView {
   private shown: Shown | null = null;
   private shares = new Map<number, number>();
   private best: number | null = null;
+  /** Whether shares of visits are shown, which need room above the columns. */
+  private isMarked = false;
 
   constructor(private readonly play: (action: number) => void) {}
 
@@ -22,6 +24,7 @@ export class GridView implements BoardView {
   }
 
   mark(moves: readonly Row[]): void {
+    this.isMarked = true;
     const total = moves.reduce((sum, move) => sum + move.N, 0);
     this.shares = new Map(moves.map((move) => [move.action, total ? move.N / total : 0]));
     this.best = moves.find((move) => move.rank === 0 && move.N > 0)?.action ?? null;
@@ -62,7 +65,7 @@ export class GridView implements BoardView {
       frame.append(cell);
     }
     if (board.drop) for (let at = 0; at < board.columns; at++) marker.append(this.bar(at));
-    this.root.replaceChildren(board.drop ? marker : "", frame);
+    this.root.replaceChildren(board.drop && this.isMarked ? marker : "", frame);
     if (focused !== undefined) {
       frame.querySelector<HTMLElement>(`[data-action="${focused}"]:not([tabindex="-1"])`)?.focus();
     }

@@ -9,6 +9,8 @@ export interface Chart {
   /** How a healthy curve looks. */
   hint: string;
   figures: (known: readonly string[]) => string[];
+  /** Whether the scale begins at zero: otherwise noise around a constant would look like a trend. */
+  fromZero?: boolean;
 }
 
 const some = (...names: string[]) => {
@@ -77,28 +79,53 @@ const COLOURS = [
 ];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
+/** A curve of fewer points has a dot at each. */
+const DOTTED = 40;
+
 /** Distances of ticks: steps are whole. */
 const STEPS = [1, 2, 5]
   .flatMap((x) => [0, 1, 2, 3, 4, 5].map((n) => x * 10 ** n))
   .sort((a, b) => a - b);
 
+/** A chart that is drawn. */
+interface Drawn {
+  box: HTMLElement;
+  plot: uPlot;
+  /** What new points do not change: its lines, its size, its colours. */
+  kind: string;
+}
+
 export class Charts {
   readonly root = el("div", { class: "charts" });
-  private plots: uPlot[] = [];
+  private drawn = new Map<string, Drawn>();
 
-  /** Draw the curves of some runs, by name. */
+  /** Draw the curves of some runs, by name; charts that only have more points keep their place. */
   show(runs: ReadonlyMap<string, RunPoints>, charts: readonly Chart[] = CHARTS): void {
-    for (const plot of this.plots) plot.destroy();
-    this.plots = [];
-    this.root.replaceChildren();
     const known = [...new Set([...runs.values()].flatMap((run) => [...run.figures.keys()]))];
+    const before = this.drawn;
+    this.drawn = new Map();
     for (const chart of charts) {
-      const names = chart.figures(known);
-      if (names.length && runs.size) this.draw(chart, names, runs);
+      const names = runs.size ? chart.figures(known) : [];
+      const made = names.length ? this.draw(chart, names, runs, before.get(chart.title)) : null;
+      if (!made) continue;
+      this.drawn.set(chart.title, made);
+      if (this.root.children[this.drawn.size - 1] !== made.box) {
+        this.root.insertBefore(made.box, this.root.children[this.drawn.size - 1] ?? null);
+      }
+    }
+    for (const [title, old] of before) {
+      if (this.drawn.get(title) === old) continue;
+      old.plot.destroy();
+      old.box.remove();
     }
   }
 
-  private draw(chart: Chart, names: string[], runs: ReadonlyMap<string, RunPoints>): void {
+  private draw(
+    chart: Chart,
+    names: string[],
+    runs: ReadonlyMap<string, RunPoints>,
+    before: Drawn | undefined,
+  ): Drawn | null {
     const series: uPlot.Series[] = [{ label: "step" }];
     const tables: uPlot.AlignedData[] = [];
     [...runs].forEach(([run, curves], at) => {
@@ -113,37 +140,53 @@ export class Charts {
           dash: DASHES[(many ? line : at + line) % DASHES.length] ?? [],
           width: 2,
           spanGaps: true,
-          points: { show: curves.steps.length < 40, size: 5 },
           value: (_, value) => (value === null ? "–" : Number(value.toPrecision(4)).toString()),
+          points: { show: curves.steps.length < DOTTED, size: 5 },
         });
       }
     });
-    if (!tables.length) return;
+    if (!tables.length) return null;
     const last = Math.max(...[...runs.values()].map((curves) => curves.steps.at(-1) ?? 0));
-    const box = el(
-      "figure",
-      { class: "chart", data: { last: String(last) } },
-      el("figcaption", {}, el("strong", {}, chart.title), ` ${chart.hint}`),
-    );
-    this.root.append(box);
+    const dots = [...runs.values()].map((curves) => curves.steps.length < DOTTED);
     const style = getComputedStyle(this.root);
     const ink = style.getPropertyValue("--faint").trim();
     const grid = { stroke: style.getPropertyValue("--soft").trim(), width: 1 };
     const axis = { stroke: ink, grid, ticks: grid, font: "12px system-ui" };
     const across = { ...axis, incrs: STEPS };
     const short = (_: uPlot, at: number[]) => at.map((x) => Number(x.toPrecision(3)).toString());
+    const kind = JSON.stringify([
+      series.map((each) => each.label),
+      dots,
+      ink,
+      this.root.clientWidth,
+    ]);
+    if (before?.kind === kind) {
+      before.plot.setData(uPlot.join(tables));
+      before.box.dataset.last = String(last);
+      return before;
+    }
+    const box = el(
+      "figure",
+      { class: tables.length > 1 ? "chart" : "chart single", data: { last: String(last) } },
+      el("figcaption", {}, el("strong", {}, chart.title), ` ${chart.hint}`),
+    );
+    this.root.append(box); // its width is that of its column
     const width = Math.max(240, box.clientWidth - 16);
     const options: uPlot.Options = {
       width,
       height: 190,
       series,
-      scales: { x: { time: false } },
+      scales: { x: { time: false }, y: chart.fromZero ? { range: upFromZero } : {} },
       axes: [across, { ...axis, size: 62, values: short }],
       legend: { live: true },
       cursor: { drag: { x: true, y: false } },
     };
-    this.plots.push(new uPlot(options, uPlot.join(tables), box));
+    return { box, kind, plot: new uPlot(options, uPlot.join(tables), box) };
   }
+}
+
+function upFromZero(_: uPlot, low: number, high: number): [number, number] {
+  return [Math.min(0, 1.1 * low), Math.max(0, 1.1 * high) || (low < 0 ? 0 : 1)];
 }
 
 function label(name: string, manyNames: boolean, run: string, manyRuns: boolean): string {
@@ -151,6 +194,7 @@ function label(name: string, manyNames: boolean, run: string, manyRuns: boolean)
     /^(rating\.mistakes|model\.[a-z]+|share|loss|selfplay|per_second|rating)\.|^move /,
     "",
   );
-  if (!manyRuns) return short;
-  return manyNames ? `${run}: ${short}` : run;
+  const words = short.replaceAll("_", " ");
+  if (!manyRuns) return words;
+  return manyNames ? `${run}: ${words}` : run;
 }

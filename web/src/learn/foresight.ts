@@ -6,11 +6,17 @@ import { MISSING, percent, signed } from "../words";
 
 export function foresight(message: Foreseen): HTMLElement[] {
   const pays = message.steps.some((step) => step.real_reward || Math.abs(step.reward ?? 0) > 0.005);
-  const heads = ["step", "value", "was", ...(pays ? ["reward", "was"] : []), "next", "was"];
+  const figures = ["value", "was", ...(pays ? ["reward", "was"] : [])];
+  const heads = [
+    ...["step", "action"].map((name) => [name, false] as const),
+    ...figures.map((name) => [name, true] as const),
+    ...["next", "was"].map((name) => [name, false] as const),
+  ];
   const rows = message.steps.map((step, ahead) => {
     const likely = step.policy[0];
     const cells: [string, boolean][] = [
-      [ahead === 0 ? "now" : `+${ahead} ${step.label}`, false],
+      [ahead === 0 ? "now" : `+${ahead}`, false],
+      [step.label ?? "", false],
       [signed(step.value), true],
       [signed(step.real_value), true],
     ];
@@ -40,7 +46,11 @@ export function foresight(message: Foreseen): HTMLElement[] {
         el(
           "thead",
           {},
-          el("tr", {}, ...heads.map((name, at) => el("th", { class: at ? "number" : "" }, name))),
+          el(
+            "tr",
+            {},
+            ...heads.map(([name, isNumber]) => el("th", { class: isNumber ? "number" : "" }, name)),
+          ),
         ),
         el("tbody", {}, ...rows),
       ),

@@ -73,11 +73,13 @@ export class OpinionPane {
         title: "Value",
         hint: "for the seat to move, without a search",
         figures: (known) => known.filter((name) => !isMove(name)),
+        fromZero: true,
       },
       {
         title: "Policy",
         hint: "the moves that the newest network likes most",
         figures: (known) => known.filter(isMove),
+        fromZero: true,
       },
     ]);
   }

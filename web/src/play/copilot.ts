@@ -22,6 +22,7 @@ export class Copilot {
   private readonly advice = el("div", { class: "advice", aria: { live: "polite" } });
   private readonly entries = el("ol", { class: "entries", aria: { label: "Noted in this round" } });
   private readonly text = el("input", { type: "text", id: "note-text", size: 16 });
+  private readonly fold = el("details", { class: "newgamefold" });
   private readonly seat = number("copilot-seat", 0, 0, 7);
   private readonly players = number("copilot-players", 4, 3, 8);
   private readonly cards = number("copilot-cards", 5, 1, 13);
@@ -45,8 +46,8 @@ export class Copilot {
       row("Cards at first", this.cards),
       row("Trump", this.trump),
       el("button", { type: "submit", class: "main" }, "New table"),
-      button("Back to Play", "Play here instead", leave),
     );
+    this.fold.append(el("summary", {}, "New table"), form);
     form.onsubmit = (event) => {
       event.preventDefault();
       this.begin();
@@ -75,10 +76,11 @@ export class Copilot {
       el(
         "section",
         { class: "engine", aria: { label: "Notes" } },
-        form,
+        this.fold,
         this.board.root,
-        this.more(),
         this.entries,
+        this.more(),
+        button("Back to Play", "Play here instead", leave),
       ),
     );
   }
@@ -123,6 +125,8 @@ export class Copilot {
     this.notes = notes;
     localStorage.setItem(KEPT, notes.saved);
     if (isNew) this.held = [];
+    // Nothing is noted yet: perhaps the table is another.
+    this.fold.open = notes.wanted === "hand" && this.isFirstRound && !notes.entries.length;
     this.prompt.textContent = notes.prompt;
     this.board.show({ board: notes.board, actions: [], playable: false });
     this.entries.replaceChildren(
@@ -132,6 +136,10 @@ export class Copilot {
     );
     this.showPicker(notes);
     this.showAdvice(notes);
+  }
+
+  private get isFirstRound(): boolean {
+    return this.notes?.board.kind === "blob" && this.notes.board.round === 1;
   }
 
   private showAdvice(notes: Notes): void {

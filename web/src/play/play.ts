@@ -44,13 +44,13 @@ export class Play {
     this.copilot = new Copilot(send, () => this.switchTo(false));
     const game = el(
       "div",
-      { class: "game" },
+      { class: "game empty" },
       el(
         "section",
         { class: "boardpane", aria: { label: "Table" } },
+        this.status,
         this.place,
         this.curtain,
-        this.status,
         this.typed.root,
       ),
       el(
@@ -124,6 +124,7 @@ export class Play {
       this.fold.open = false;
     }
     this.table = table;
+    this.root.firstElementChild?.classList.remove("empty");
     if (isNew || !this.board) {
       this.kind = table.board.kind;
       this.board = boardView(table.board.kind, (action) => this.act(action));

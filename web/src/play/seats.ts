@@ -21,6 +21,15 @@ export class SeatList {
   show(table: Table): void {
     this.table = table;
     this.since = performance.now();
+    const others = table.seats.filter((info) => info.who !== "you");
+    // In Blob the table itself lists the seats.
+    if (table.board.kind === "blob" && others.every(isPlain)) {
+      const names = [...new Set(others.map((info) => info.player))].join(", ");
+      this.list.replaceChildren(el("li", {}, `${others.length} opponents: ${names}`));
+      this.clocks = [];
+      this.invite(table);
+      return;
+    }
     this.clocks = table.seats.map(() => el("span", { class: "clock" }));
     this.list.replaceChildren(
       ...table.seats.map((info, seat) => {
@@ -74,6 +83,11 @@ export class SeatList {
 export function nameOf(table: Table, seat: number): string {
   const like = { board: table.board, seats: table.seats.map((info) => info.name) };
   return capital(seatName(like as unknown as Position, seat));
+}
+
+/** Whether nothing but the name is to be said: a player of ours, without a clock. */
+function isPlain(info: SeatInfo): boolean {
+  return info.who === "player" && info.clock === null;
 }
 
 function whoIs(info: SeatInfo): string {

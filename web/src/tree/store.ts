@@ -23,6 +23,11 @@ export class TreeStore {
     this.root = null;
   }
 
+  /** The values of all nodes that have one. */
+  get values(): number[] {
+    return [...this.nodes.values()].flatMap(({ value }) => (value === null ? [] : [value]));
+  }
+
   /** Take in changed rows and forget nodes that are gone. A parent comes before its children. */
   apply(changed: readonly NodeRow[], gone: readonly number[]): void {
     const touched = new Set<TreeNode>();

@@ -3,7 +3,7 @@
 import { colourOf } from "../colour";
 import { el } from "../dom";
 import type { Phase } from "../slow";
-import { count, signed } from "../words";
+import { signed } from "../words";
 import { Camera, COLUMN, ROW } from "./camera";
 import type { Difference } from "./differences";
 import { type Layout, layout, type Placed, within } from "./layout";
@@ -257,12 +257,11 @@ export class TreeView {
     pen.fillText(value, x + w - 5 * z, y + h / 2);
     pen.textAlign = "left";
     if (node.unsent > 0) {
+      // Above the links, which lead to the right and down.
       pen.fillStyle = this.colour("faint");
-      pen.fillText(
-        `+${node.unsent}`,
-        x + w + 4 * z,
-        y + h / 2 + (node.children.length ? 11 * z : 0),
-      );
+      pen.font = `${11 * z}px system-ui, sans-serif`;
+      pen.fillText(`+${node.unsent}`, x + w + 4 * z, y + (node.children.length ? 0 : h / 2));
+      pen.font = `${13 * z}px system-ui, sans-serif`;
     }
   }
 
@@ -426,10 +425,4 @@ export class TreeView {
   private chooseIf(at: Placed | undefined): void {
     if (at) this.choose(at.node.id);
   }
-}
-
-/** A line of text about a node. */
-export function described(node: TreeNode): string {
-  const proven = node.proven ? ", proven" : "";
-  return `${node.label || "root"}: ${count(node.N)} visits, value ${signed(node.value)}${proven}`;
 }
