@@ -17,15 +17,13 @@ from sylvan.evaluators.protocol import AsyncEvaluator, Evaluator
 from sylvan.evaluators.some_leaves import SomeLeaves
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from sylvan.evaluators.protocol import Leaves
+    from sylvan.evaluators.protocol import Leaves, Ticket
 
 __all__ = ["depends_on_batch"]
 
 
 def depends_on_batch(
-    evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves, rows: int | None = None
+    evaluator: Evaluator | AsyncEvaluator[Ticket], leaves: Leaves, rows: int | None = None
 ) -> bool:
     """Whether some leaf gets other bits in another order, in other rows, or in a short batch.
 
@@ -52,7 +50,7 @@ def depends_on_batch(
 
 
 def _answers(
-    evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves, rows: NDArray[np.int64]
+    evaluator: Evaluator | AsyncEvaluator[Ticket], leaves: Leaves, rows: NDArray[np.int64]
 ) -> list[bytes]:
     """The bits of the answers to some rows, in this order."""
     some = SomeLeaves(leaves, rows)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sylvan import _native
     from sylvan.games.encoding import Encoding
     from sylvan.games.game import Game
+    from sylvan.networks.header import NetworkHeader
 
 __all__ = [
     "Answer",
@@ -40,6 +41,7 @@ __all__ = [
     "LeavesForest",
     "Refreshable",
     "encoding_of",
+    "header_of",
     "is_ready",
     "memory_of",
     "name_of",
@@ -210,6 +212,12 @@ def name_of(evaluator: Evaluator, default: str | None = None) -> str:
     'function'
     """
     return str(getattr(evaluator, "name", default or type(evaluator).__name__))
+
+
+def header_of(evaluator: Evaluator) -> NetworkHeader | None:
+    """The header of the evaluator's network; None if it has none."""
+    header: NetworkHeader | None = getattr(evaluator, "header", None)
+    return header
 
 
 def encoding_of(evaluator: Evaluator) -> Encoding | None:

@@ -44,6 +44,8 @@ from sylvan.networks.quantize import quantized_model
 from sylvan.selfplay.actors import Room
 
 if TYPE_CHECKING:
+    from onnx import ModelProto, TensorProto
+
     from sylvan.games import Game
 
 __all__ = [
@@ -251,7 +253,9 @@ def _marked(network: nn.Module) -> nn.Module:
     return marked
 
 
-def _located(model: bytes, marked: nn.Module) -> tuple[Any, list[tuple[str, Any, bool]]]:
+def _located(
+    model: bytes, marked: nn.Module
+) -> tuple[ModelProto, list[tuple[str, TensorProto, bool]]]:
     """The model, and for each weight among its constants: the name in the module, the constant,
     and whether it is transposed.
     """

@@ -30,6 +30,7 @@ from sylvan.networks.export import folded
 from sylvan.networks.muzero import Inference, MuZeroNetwork, learned
 from sylvan.networks.planes import PackedPlanes
 from sylvan.planning.latent import ModelOutput
+from sylvan.planning.model_arrays import Array
 
 __all__ = ["DeviceModel"]
 
@@ -75,7 +76,7 @@ class DeviceModel:
         """Copy a network's weights in place, at the addresses that the graphs use."""
         self.network.load_state_dict(self._converted(network).state_dict())
 
-    def initial_inference(self, observations: Any) -> ModelOutput:
+    def initial_inference(self, observations: Array) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them."""
         array = np.ascontiguousarray(observations)
         packed = self._planes is not None and array.dtype == np.uint64
@@ -86,7 +87,7 @@ class DeviceModel:
             array = array.astype(np.float32, copy=False)
         return self._run(self._initial, torch.from_numpy(array))
 
-    def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
+    def recurrent_inference(self, hidden: Array, actions: Array) -> ModelOutput:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states = torch.as_tensor(hidden)
         steps = torch.as_tensor(actions)

@@ -17,7 +17,7 @@ back.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ from sylvan.networks.header import needed_header
 from sylvan.networks.muzero import MuZeroNetwork, learned
 from sylvan.networks.muzero_export import export_muzero, part_bytes, part_difference
 from sylvan.planning.latent import ModelOutput
+from sylvan.planning.model_arrays import Array
 
 if TYPE_CHECKING:
     from sylvan.muzero.device_model import DeviceModel
@@ -80,14 +81,14 @@ class TorchModel:
         self.inner.refresh(network)
         self.header = needed_header(network)
 
-    def initial_inference(self, observations: Any) -> ModelOutput:
+    def initial_inference(self, observations: Array) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them.
 
         :raises EvaluationError: they have another shape.
         """
         return self.inner.initial_inference(observations)
 
-    def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
+    def recurrent_inference(self, hidden: Array, actions: Array) -> ModelOutput:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`.
 
         :raises EvaluationError: they have another shape.
@@ -154,13 +155,13 @@ class EagerModel:
         """Copy the current weights of a network."""
         self.network = folded(learned(network)).cpu().float().requires_grad_(False)
 
-    def initial_inference(self, observations: Any) -> ModelOutput:
+    def initial_inference(self, observations: Array) -> ModelOutput:
         """Evaluate observations `[B, ...]`."""
         planes = observations_of(self.header, observations)
         with torch.inference_mode():
             return _arrays(self.network.initial_inference(torch.from_numpy(planes)))
 
-    def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
+    def recurrent_inference(self, hidden: Array, actions: Array) -> ModelOutput:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states, steps = np.asarray(hidden, np.float32), np.asarray(actions, np.int64)
         check_hidden(states.shape, steps.shape, self.network.hidden_shape)

@@ -20,6 +20,7 @@ from sylvan.evaluators.onnx import OnnxSession, onnx_session, session_header
 from sylvan.evaluators.splitting import BatchSplitter, processors
 from sylvan.networks.header import NetworkHeader
 from sylvan.planning.latent import ModelOutput
+from sylvan.planning.model_arrays import Array
 
 __all__ = ["OnnxModel", "check_hidden", "observations_of"]
 
@@ -83,12 +84,12 @@ class OnnxModel:
         """Threads that share a batch."""
         self._split = BatchSplitter(self.threads, max(PART, least), least)
 
-    def initial_inference(self, observations: Any) -> ModelOutput:
+    def initial_inference(self, observations: Array) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them."""
         planes = observations_of(self.header, observations)
         return self._shared(len(planes), lambda rows: self._initial(planes[rows]))
 
-    def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
+    def recurrent_inference(self, hidden: Array, actions: Array) -> ModelOutput:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states = np.ascontiguousarray(hidden, np.float32)
         steps = np.ascontiguousarray(actions, np.int64)
@@ -133,7 +134,7 @@ class OnnxModel:
         return ModelOutput(*(np.concatenate(each) for each in zip(*ordered, strict=True)))
 
 
-def observations_of(header: NetworkHeader, observations: Any) -> NDArray[np.float32]:
+def observations_of(header: NetworkHeader, observations: Array) -> NDArray[np.float32]:
     """Observations `[B, *header.observation_shape]` in float32; packed planes are expanded.
 
     :raises EvaluationError: they have another shape.

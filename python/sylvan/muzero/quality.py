@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import in_memory
 from sylvan.planning import LatentModel
-from sylvan.planning.model_arrays import is_tensor
+from sylvan.planning.model_arrays import on_device_of
 from sylvan.replay.record import GameRecord
 from sylvan.replay.targets import TargetConfig, outcomes
 
@@ -99,7 +99,9 @@ def model_quality(
     output = model.initial_inference(np.stack([s.observation for s in segments]))
     for k in range(count + 1):
         if k:
-            output = model.recurrent_inference(output[3], _like(actions[:, k - 1], output[3]))
+            output = model.recurrent_inference(
+                output[3], on_device_of(output[3], actions[:, k - 1])
+            )
         if k not in AHEAD:
             continue
         predicted_value, predicted_reward = (_mover(in_memory(output[i])) for i in (0, 1))
@@ -211,7 +213,7 @@ def foreseen(
     for k in range(len(segment.actions) + 1):
         if k:
             action = np.array([segment.actions[k - 1]])
-            output = model.recurrent_inference(output[3], _like(action, output[3]))
+            output = model.recurrent_inference(output[3], on_device_of(output[3], action))
         value, reward = (float(_mover(in_memory(output[i]))[0]) for i in (0, 1))
         alive = k < len(segment.values)
         found.append(
@@ -251,12 +253,3 @@ def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
     return shares
-
-
-def _like(indices: NDArray[np.int64], hidden: Any) -> Any:
-    """Move actions to the device of the hidden states."""
-    if not is_tensor(hidden):
-        return indices
-    import torch
-
-    return torch.from_numpy(indices).to(hidden.device)

@@ -20,7 +20,6 @@ A call depends only on the model, the window and the random numbers; it keeps no
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from sylvan.muzero.policies import PolicyEntries
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.segments import Segments, SegmentWindow, from_seat
 from sylvan.planning import LatentModel, SearchConfig
-from sylvan.planning.model_arrays import is_tensor
+from sylvan.planning.model_arrays import Array, is_tensor
 from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.batches import BatchMaker
 
@@ -215,6 +214,6 @@ def _parts(count: int) -> list[slice]:
     return [slice(start, start + WIDTH) for start in range(0, count, WIDTH)]
 
 
-def _on_processor(array: Any) -> Any:
+def _on_processor(array: Array) -> Array:
     """Move a model's output to the CPU."""
     return array.detach().cpu() if is_tensor(array) else array

@@ -283,8 +283,8 @@ class LatentSearch:
         dtype, shape = hidden.dtype, tuple(hidden.shape[1:])
         stored = self._hidden
         if method == "initial_inference" and stored is not None:
-            moved = getattr(stored, "device", None) != getattr(hidden, "device", None)
-            if moved or (stored.dtype, tuple(stored.shape[1:])) != (dtype, shape):
+            kept = stored.device, stored.dtype, tuple(stored.shape[1:])
+            if kept != (hidden.device, dtype, shape):
                 # This search is over another model than the last: free its memory first.
                 self._hidden = stored = None
         if stored is None:

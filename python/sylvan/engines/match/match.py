@@ -24,6 +24,7 @@ from sylvan.engines.match.arbiter import Adjudication, Finished, play_game
 from sylvan.engines.match.openings import Opening, builtin_openings, digest, random_openings
 from sylvan.errors import ConfigError, EngineError
 from sylvan.evaluators import EvaluatorLike, evaluator_for, evaluator_named
+from sylvan.evaluators.protocol import header_of
 from sylvan.games.chess import Chess
 from sylvan.games.naming import GameSpec
 from sylvan.planning import LatentModel
@@ -295,6 +296,6 @@ def check_evaluator(start: Game, judge: EvaluatorLike | None) -> None:
     """
     evaluator = evaluator_for(start, evaluator_named(judge))
     shown = shown_to(start, evaluator)
-    header = getattr(evaluator, "header", None)
+    header = header_of(evaluator)
     if header is not None and not shown.is_chance():
         header.check(shown)
