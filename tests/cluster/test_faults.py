@@ -344,6 +344,30 @@ def test_a_worker_that_must_leave_hands_its_leases_back(games, expected, tmp_pat
         assert [each["name"] for each in cluster.link.status()["workers"]] == ["worker-1"]
 
 
+def test_a_worker_plays_while_it_fetches(games, expected, tmp_path, monkeypatch):
+    """What the second lease needs arrives only after the first one is reported."""
+    fetch, begun, reported, waited = worker_module.Worker._fetch, [], threading.Event(), []
+
+    def slow(self, lease):
+        begun.append(lease.name)
+        if len(begun) == 2:
+            waited.append(reported.wait(30))
+        return fetch(self, lease)
+
+    monkeypatch.setattr(worker_module.Worker, "_fetch", slow)
+    with Threads(tmp_path, workers=1) as cluster:
+        exchange = cluster.link.exchange
+
+        def exchange_and_see(name, report):
+            if report.finished:
+                reported.set()
+            return exchange(name, report)
+
+        cluster.link.exchange = exchange_and_see
+        assert games.play(1, cluster.player(games.run)) == expected[:1]
+    assert waited == [True]
+
+
 def test_a_network_is_fetched_once_per_machine(games, tmp_path, monkeypatch):
     fetched: list[str] = []
     blob = Storage.blob
