@@ -6,6 +6,7 @@ Files, in the order in which data flows.
 |---|---|
 | `config` | settings: the size of the window, and how batches are drawn |
 | `record` | one game with its search results |
+| `games` | several games as columns |
 | `packing` | records as bytes, many side by side |
 | `shards` | files of records, with checksums |
 | `targets` | value and policy targets of a record |

@@ -151,9 +151,8 @@ class Replay:
             if not records:
                 return
             rows.check_auxiliary(records[0].auxiliary)
-            # Add the blocks as a resumed run will read them, with rounded probabilities.
-            for block in self._open_shard().append(records, together):
-                self._add(block, rows)
+            # Add the games as a resumed run will read them, with rounded probabilities.
+            self._add(Block.joined(self._open_shard().append(records, together)), rows)
             rows.drop(self._begin(rows))
             self._priorities.drop(rows.begin)
             self._draw = None

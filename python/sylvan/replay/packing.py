@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ReplayError
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
+from sylvan.replay.games import Games
 from sylvan.replay.record import GameRecord
 
 __all__ = ["ENDINGS", "Block", "Layout"]
@@ -155,55 +156,46 @@ class Block:
 
     @classmethod
     def of(cls, records: Sequence[GameRecord], layout: Layout) -> Block:
-        """Pack records; probabilities are rounded as in a file.
+        """Pack records, at least one; probabilities are rounded as in a file.
 
         :raises ReplayError: a record's arrays do not fit each other or the game.
         """
-        for record in records:
+        for record in records[:1] if isinstance(records, Games) else records:
             _check_shapes(record, layout, records[0])
-
-        def joined(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(record, name) for record in records])
-
-        offsets = [record.policy_offsets for record in records]
-        counts = np.concatenate([each[1:] - each[:-1] for each in offsets])
-        targets, policy = joined("policy_actions"), joined("policy")
-        _check_numbers(records, layout, counts, targets, policy)
+        games = Games.of(records)
+        counts, targets, policy = np.diff(games.edges), games.policy_actions, games.policy
+        _check_numbers(games, layout, counts)
         weights = np.rint(policy.astype(np.float64) * ONE).astype(np.uint16)
         if layout.native:
             kept = weights > 0
             counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[kept], None, len(counts))
             targets, weights = targets[kept], weights[kept]
         searched = counts > 0
-        rewarded = np.array([record.rewards is not None for record in records])
         columns = {
-            "returns": np.stack([record.returns for record in records]).astype(np.float32),
-            "values": joined("values")[searched].astype(np.float32),
-            "rewards": _rewards(records) if rewarded.any() else None,
+            "returns": games.returns.astype(np.float32),
+            "values": games.values[searched].astype(np.float32),
+            "rewards": None if games.rewards is None else games.rewards.astype(np.float32),
         }
         if _mirrored(columns, layout):
             columns = {
                 name: None if column is None else _both(column) for name, column in columns.items()
             }
         return cls(
-            plies=np.array([len(record) for record in records], np.int64),
-            endings=np.array([ENDINGS.index(record.ending) for record in records], np.uint8),
-            steps=np.array([record.step for record in records], np.uint32),
-            seeds=np.array([record.seed for record in records], np.uint64),
-            starts=[record.start.encode() for record in records],
-            rewarded=rewarded,
-            actions=joined("actions").astype(layout.action_dtype[1:]),
-            seats=joined("seats").astype(np.int8),
+            plies=np.diff(games.plies),
+            endings=np.array(list(map(ENDINGS.index, games.endings)), np.uint8),
+            steps=games.steps.astype(np.uint32),
+            seeds=games.seeds.astype(np.uint64),
+            starts=[start.encode() for start in games.starts],
+            rewarded=games.rewarded,
+            actions=games.actions.astype(layout.action_dtype[1:]),
+            seats=games.seats.astype(np.int8),
             counts=counts.astype(np.uint16),
             targets=targets.astype(layout.action_dtype[1:]),
             weights=weights,
-            policy_weights=joined("weights")[searched].astype(np.float32),
-            surprise=joined("surprise")[searched].astype(np.float32),
-            observations=None if layout.native else joined("observations"),
-            auxiliary={
-                name: np.concatenate([r.auxiliary[name] for r in records]).astype(np.float32)
-                for name in records[0].auxiliary
-            },
+            policy_weights=games.weights[searched].astype(np.float32),
+            surprise=games.surprise[searched].astype(np.float32),
+            observations=None if layout.native else games.observations,
+            auxiliary={name: array.astype(np.float32) for name, array in games.auxiliary.items()},
             **columns,  # type: ignore[arg-type]
         )
 
@@ -256,6 +248,44 @@ class Block:
             return _read(_Reader(data), count, layout)
         except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
             raise ReplayError(f"A block of records is invalid: {error}.") from None
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """Some blocks of one game, at least one, as one."""
+
+        def column(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(block, name) for block in blocks])
+
+        seats = blocks[0].returns.shape[1]
+        paid = [
+            np.zeros((len(block.actions), seats), np.float32)
+            if block.rewards is None
+            else block.rewards
+            for block in blocks
+        ]
+        return cls(
+            plies=column("plies"),
+            endings=column("endings"),
+            steps=column("steps"),
+            seeds=column("seeds"),
+            starts=[start for block in blocks for start in block.starts],
+            rewarded=(rewarded := column("rewarded")),
+            actions=column("actions"),
+            seats=column("seats"),
+            counts=column("counts"),
+            targets=column("targets"),
+            weights=column("weights"),
+            policy_weights=column("policy_weights"),
+            surprise=column("surprise"),
+            returns=column("returns"),
+            values=column("values"),
+            rewards=np.concatenate(paid) if rewarded.any() else None,
+            observations=None if blocks[0].observations is None else column("observations"),
+            auxiliary={
+                name: np.concatenate([block.auxiliary[name] for block in blocks])
+                for name in blocks[0].auxiliary
+            },
+        )
 
     def kept(self, keep: NDArray[np.bool_]) -> Block:
         """The records where the mask `keep`, `[n]`, is true."""
@@ -394,12 +424,6 @@ class _Reader:
         return self.array("<u1", length).tobytes()
 
 
-def _rewards(records: Sequence[GameRecord]) -> NDArray[np.float32]:
-    """The rewards of all records; zeros for records without."""
-    paid = [np.zeros_like(r.values) if r.rewards is None else r.rewards for r in records]
-    return np.concatenate(paid).astype(np.float32)
-
-
 def _mirrored(columns: dict[str, Any], layout: Layout) -> bool:
     """Whether there are two seats and all values are zero-sum."""
     given = [column for column in columns.values() if column is not None]
@@ -466,31 +490,22 @@ def _check_shapes(record: GameRecord, layout: Layout, first: GameRecord) -> None
         )
 
 
-def _check_numbers(
-    records: Sequence[GameRecord],
-    layout: Layout,
-    counts: NDArray[np.int64],
-    targets: NDArray[np.int32],
-    policy: NDArray[np.float32],
-) -> None:
+def _check_numbers(games: Games, layout: Layout, counts: NDArray[np.int64]) -> None:
     """:raises ReplayError: a number of some record is out of its range."""
     if (counts < 0).any():
         raise ReplayError(f"A record of {layout.game} has policy_offsets that do not rise.")
-    played = np.concatenate([record.actions for record in records])
-    for name, codes in (("actions", played), ("policy_actions", targets)):
+    policy = games.policy
+    for name, codes in (("actions", games.actions), ("policy_actions", games.policy_actions)):
         wrong = codes[(codes < 0) | (codes >= layout.num_actions)]
         if len(wrong):
             raise ReplayError(
                 f"A record of {layout.game} has {wrong[0]} in {name}: the game's actions are 0 to "
                 f"{layout.num_actions - 1}."
             )
-    names = ("values", "weights", "surprise", "returns")
-    floats = [
-        np.concatenate([getattr(record, name).ravel() for record in records]) for name in names
-    ]
     plies = np.repeat(np.arange(len(counts)), counts)
     sums = np.bincount(plies, policy, len(counts))[counts > 0]
-    if not all(np.isfinite(array).all() for array in (*floats, sums)) or (policy < 0).any():
+    floats = (games.values, games.weights, games.surprise, games.returns, sums)
+    if not all(np.isfinite(array).all() for array in floats) or (policy < 0).any():
         raise ReplayError(
             f"A record of {layout.game} has numbers that are not finite, or negative probabilities."
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import nn
 
 from sylvan.evaluators import Evaluator
@@ -97,7 +99,7 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
                 if isinstance(evaluator, TorchEvaluator):
                     evaluator.use_kernels(kernels)
 
-    def _play(self, *, last: bool) -> list[GameRecord]:
+    def _play(self, *, last: bool) -> Sequence[GameRecord]:
         before = self._kernels
         try:
             return self.selfplay.play(

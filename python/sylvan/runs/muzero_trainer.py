@@ -7,6 +7,8 @@ positions), the loss and the rating differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import nn
 
 from sylvan.errors import ConfigError
@@ -84,7 +86,7 @@ class MuZeroTrainer(Trainer[TorchModel]):
     def _refresh(self, network: nn.Module) -> None:
         self.evaluator.refresh(network)
 
-    def _play(self, *, last: bool) -> list[GameRecord]:
+    def _play(self, *, last: bool) -> Sequence[GameRecord]:
         newest = self._playing_step()
         try:
             return self.selfplay.play(self._loaded, self.step, newest, self._played, last=last)
@@ -118,7 +120,7 @@ class MuZeroTrainer(Trainer[TorchModel]):
         """The stored positions: the last search of an episode that was cut is not stored."""
         return self._stored
 
-    def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
+    def _play_figures(self, records: Sequence[GameRecord]) -> dict[str, float]:
         """Add the prediction errors of the model that played these games."""
         rng = random_numbers(self.seed, "quality", self.step)
         found = model_quality(self.evaluator, self.spec, records, self.config.targets, rng)

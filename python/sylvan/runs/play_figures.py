@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sylvan.replay.games import Games
 from sylvan.replay.record import GameRecord
 
 __all__ = ["OPENING", "play_figures"]
@@ -23,30 +23,25 @@ def play_figures(records: Sequence[GameRecord], opening: int = OPENING) -> dict[
     """
     if not records:
         return {}
-    count = len(records)
-    openings = {(record.start, *record.actions[:opening].tolist()) for record in records}
-    figures = {
-        "selfplay.length": sum(map(len, records)) / count,
-        "selfplay.openings": len(openings) / count,
-        "selfplay.first_seat": float(np.mean([record.returns[0] for record in records])),
-        "selfplay.draws": sum(np.ptp(record.returns) == 0 for record in records) / count,
-        "selfplay.resigned": sum(record.ending == "resign" for record in records) / count,
-        "selfplay.unfinished": sum(record.ending == "limit" for record in records) / count,
+    games = Games.of(records)
+    openings = {
+        (start, games.actions[first : min(first + opening, end)].tobytes())
+        for start, first, end in zip(games.starts, games.plies[:-1], games.plies[1:], strict=True)
     }
-    policies = [_policies(record) for record in records]
-    entropies, surprises = (np.concatenate(column) for column in zip(*policies, strict=True))
-    if entropies.size:
-        figures["selfplay.entropy"] = float(entropies.mean())
-        figures["selfplay.surprise"] = float(surprises.mean())
+    figures = {
+        "selfplay.length": float(np.diff(games.plies).mean()),
+        "selfplay.openings": len(openings) / len(games),
+        "selfplay.first_seat": float(games.returns[:, 0].mean()),
+        "selfplay.draws": float((np.ptp(games.returns, axis=1) == 0).mean()),
+        "selfplay.resigned": games.endings.count("resign") / len(games),
+        "selfplay.unfinished": games.endings.count("limit") / len(games),
+    }
+    counts = np.diff(games.edges)
+    learned = (counts > 0) & (games.weights > 0)
+    if learned.any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(games.policy > 0, -games.policy * np.log(games.policy), 0.0)
+        entropies = np.bincount(np.repeat(np.arange(len(counts)), counts), terms, len(counts))
+        figures["selfplay.entropy"] = float(entropies[learned].mean())
+        figures["selfplay.surprise"] = float(games.surprise[learned].mean(dtype=np.float64))
     return figures
-
-
-def _policies(record: GameRecord) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Entropy and surprise, in nats, at each ply whose policy is learned."""
-    plies = record.searched
-    plies = plies[record.weights[plies] > 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(record.policy > 0, -record.policy * np.log(record.policy), 0.0)
-    sums = np.concatenate([[0.0], np.cumsum(terms, dtype=np.float64)])
-    entropies = sums[record.policy_offsets[plies + 1]] - sums[record.policy_offsets[plies]]
-    return entropies, record.surprise[plies].astype(np.float64)

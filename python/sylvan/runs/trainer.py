@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any, Generic, Protocol, TypeVar
@@ -153,7 +153,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
         return evaluation_profile(["torch", "numpy", *played], self.config.run.device)
 
     @abstractmethod
-    def _play(self, *, last: bool) -> list[GameRecord]:
+    def _play(self, *, last: bool) -> Sequence[GameRecord]:
         """Play the games of the step; no other step follows if `last`."""
 
     # --- a step -----------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
             numbers["selfplay.false_resignations"] = found.false_positives / found.played_on
         return numbers | self._play_figures(records)
 
-    def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
+    def _play_figures(self, records: Sequence[GameRecord]) -> dict[str, float]:
         """Statistics of the finished games, before the network learns from them."""
         return play_figures(records)
 

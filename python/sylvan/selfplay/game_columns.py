@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.games.game import Game
+from sylvan.replay.games import Games
 from sylvan.replay.record import GameRecord
 
 __all__ = ["ENDINGS", "GameColumns"]
@@ -21,6 +22,9 @@ __all__ = ["ENDINGS", "GameColumns"]
 ENDINGS = ("end", "limit", "resign", "segment")
 """The names of endings, by their numbers in the column `endings`. `segment`: the episode goes on in
 another lease."""
+
+RECORDED = ("end", "limit", "resign", "limit")
+"""`GameRecord.ending` of each."""
 
 
 class GameColumns:
@@ -60,31 +64,30 @@ class GameColumns:
 
     def record(self, game: int, step: int = 0) -> GameRecord:
         """One game as a record; its arrays are views."""
-        first, end = self.plies[game], self.plies[game + 1]
-        rows = slice(first, end)
-        edges = slice(self.edges[first], self.edges[end])
-        observations = self["observations"]
-        ending = ENDINGS[self["endings"][game]]
-        return GameRecord(
-            actions=self["actions"][rows],
-            seats=self["seats"][rows],
-            policy_offsets=self.edges[first : end + 1] - self.edges[first],
-            policy_actions=self["policy_actions"][edges],
-            policy=self["policy"][edges],
-            values=self["values"][rows],
-            weights=self["weights"][rows],
-            surprise=self["surprise"][rows],
-            returns=self["returns"][game],
-            rewards=self["rewards"][rows] if self._has_rewards else None,
-            observations=observations[rows] if observations.size else None,
-            ending="limit" if ending == "segment" else ending,
-            step=step,
-            seed=int(self["seeds"][game]),
-        )
+        return self.records(step)[game]
 
-    def records(self, step: int = 0) -> list[GameRecord]:
-        """All games as records."""
-        return [self.record(game, step) for game in range(len(self))]
+    def records(self, step: int = 0) -> Games:
+        """All games as records, whose arrays are views."""
+        observations = self["observations"]
+        return Games(
+            plies=self.plies,
+            edges=self.edges,
+            actions=self["actions"],
+            seats=self["seats"],
+            values=self["values"],
+            weights=self["weights"],
+            surprise=self["surprise"],
+            policy_actions=self["policy_actions"],
+            policy=self["policy"],
+            returns=self["returns"],
+            seeds=self["seeds"],
+            steps=np.full(len(self), step),
+            endings=[RECORDED[ending] for ending in self["endings"].tolist()],
+            starts=[""] * len(self),
+            rewarded=np.full(len(self), self._has_rewards),
+            rewards=self["rewards"] if self._has_rewards else None,
+            observations=observations if observations.size else None,
+        )
 
 
 def _example(first: Game) -> NDArray[Any]:

@@ -10,6 +10,7 @@ on the run's seed, its number, its network and the positions of its lease, so th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ class SelfPlay:
         watch: Watch | None = None,
         *,
         last: bool = False,
-    ) -> list[GameRecord]:
+    ) -> Sequence[GameRecord]:
         """Play the lease of a step to its end, and return its games.
 
         If an exception is raised, the same step can be played again.
@@ -116,10 +117,10 @@ class SelfPlay:
             self.notes.append(dropped_note(self.spec, played.dropped, len(played.games)))
         return self._records(lease.number, played)
 
-    def _records(self, step: int, played: PlayedLease) -> list[GameRecord]:
+    def _records(self, step: int, played: PlayedLease) -> Sequence[GameRecord]:
         """The games of a step as records; learn lengths and positions from them."""
         games = played.games
-        records = games.records(step)
+        records: Sequence[GameRecord] = games.records(step)
         if self._auxiliary and "episodes" not in games.columns:
             records = [with_auxiliary(record, self.first) for record in records]
         if self.config.restart_share:
