@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from benchmarks.fit import GAMES, ROOT
 from sylvan.cli import app
 from sylvan.runs import fit as fitting
+from sylvan.runs import rehearsal
 from sylvan.runs.config import TrainingConfig, merged
 from sylvan.runs.fit import FIT, can_fit, fit, smaller, weights
 from sylvan.runs.metrics import Metrics
@@ -184,6 +186,26 @@ def test_a_rehearsal_leaves_no_folder_behind(tmp_path, monkeypatch):
     assert list(tmp_path.glob("sylvan-*")) == []
     assert all(cost > 0 for cost in (costs.simulation, costs.update, costs.step, costs.rated_ply))
     assert 0 < costs.network < 1 and costs.solved == 0
+
+
+def test_a_step_whose_games_were_played_before_says_nothing_about_costs(monkeypatch):
+    """On a busy machine all games of a lease may end beside those of the lease before."""
+    busy = {"selfplay.positions": 50.0, "seconds.selfplay": 2.0, "seconds.network": 1.0}
+    idle = busy | {"seconds.selfplay": 1e-4, "seconds.network": 0.0}
+    steps = iter([busy, idle, busy, busy])
+    trainer = SimpleNamespace(
+        step=0,
+        save=lambda _: None,
+        play=lambda **_: next(steps),
+        replay=SimpleNamespace(window=0),
+        config=settings_of("tictactoe"),
+    )
+    monkeypatch.setattr(rehearsal, "ROUNDS", 2)
+    costs = rehearsal._play_and_learn(trainer)
+    assert costs.simulation * trainer.config.search.simulations == 0.04
+    assert costs.network == 0.5 and trainer.step == 4
+    steps = iter([idle] * 5)  # where all moves are forced
+    assert rehearsal._play_and_learn(trainer).network == 0.0
 
 
 def test_a_rehearsal_plays_on_after_the_deal():

@@ -161,11 +161,17 @@ def _play_and_learn(trainer: Trainer[Any]) -> Costs:
     trainer.play()
     rounds = 1 if time.perf_counter() - began > PATIENCE else ROUNDS
     positions, playing, evaluating, around = 0.0, 0.0, 0.0, 0.0
-    for number in range(1, rounds + 1):
+    counted, skipped = 0, False
+    while counted < rounds:
         began = time.perf_counter()
         trainer.save(0.0)
         trainer.step += 1
-        numbers = trainer.play(last=number == rounds)
+        numbers = trainer.play(last=counted + 1 == rounds)
+        # Skip a step whose games were all played beside those of the last one.
+        skipped = not numbers["seconds.network"] and not skipped
+        if skipped:
+            continue
+        counted += 1
         positions += numbers.get("played.positions", numbers["selfplay.positions"])
         playing += numbers["seconds.selfplay"]
         evaluating += numbers["seconds.network"]
