@@ -1,8 +1,8 @@
 """Self-play around a network on a GPU, its evaluator alone, and the bare network, in one process.
 
-- *Self-play*: actors, batches in pinned memory, and the evaluator of a run. First some games are
-  played by one actor, and again among many others by all actors: if they differ, no speed is
-  printed.
+- *Self-play*: actors, batches in pinned memory, and the evaluator of a run, with kernels whose
+  answers do not depend on the batch. First some games are played by one actor, and again among many
+  others by all actors: if they differ, no speed is printed.
 - *Evaluator alone*: `submit` and `collect` on prepared batches in the same kind of memory, as many
   under way as in self-play.
 - *Bare network*: the same module in the same precision, compiled if the evaluator's is, replayed
@@ -35,6 +35,7 @@ from sylvan.evaluators.some_leaves import SomeLeaves
 from sylvan.games.naming import GameSpec
 from sylvan.selfplay.actors import Actors, Room, attend, batch_rows
 from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.selfplay.lease_player import answers_depend_on_batch
 
 __all__ = ["OPENINGS", "Way", "around_network"]
 
@@ -98,8 +99,10 @@ def around_network(game: str, size: str, ways: Iterable[Way], quick: bool) -> li
     found: list[Measurement] = []
     for way in ways:
         evaluator = evaluator_of(network, way, device)
-        check(game, evaluator, way, room)
         actors = actors_of(game, evaluator, way, way.config(), way.threads, room)
+        if answers_depend_on_batch(evaluator, actors, seed=1):  # it also chooses kernels
+            sys.exit(f"error: {game}: no kernels give answers that do not depend on the batch.")
+        check(game, evaluator, way, room)
         seconds = (1.0 if device == "cpu" else 3.0) if quick else 15.0
         measured = [played(actors, evaluator, way, seconds) for _ in range(1 if quick else 3)]
         found += figures(game, evaluator, way, device, room, measured, 0.3 if quick else 3.0)
@@ -197,9 +200,9 @@ def figures(
     waited = mean(each.waited for each in measured)
     limit = "the games are" if waited > 0.3 else "the network is"
     print(
-        f"{name}: {speed:,.0f} simulations/s, {speed / alone:.0%} of the evaluator alone "
-        f"({alone:,.0f}/s), which makes {alone / bare:.0%} of the bare network ({bare:,.0f}/s); "
-        f"{limit} the limit: nothing is evaluated {waited:.0%} of the time",
+        f"{name} ({evaluator.kernels}): {speed:,.0f} simulations/s, {speed / alone:.0%} of the "
+        f"evaluator alone ({alone:,.0f}/s), which makes {alone / bare:.0%} of the bare network "
+        f"({bare:,.0f}/s); {limit} the limit: nothing is evaluated {waited:.0%} of the time",
         file=sys.stderr,
     )
     shares = {
@@ -263,7 +266,7 @@ def bare_network(evaluator: Any, way: Way, leaves: Any, seconds: float) -> Calla
     planes = torch.from_numpy(evaluator.expanded(leaves.observations)).to(device, evaluator.dtype)
     if planes.dim() == 4 and device.type == "cuda":
         planes = planes.contiguous(memory_format=torch.channels_last)
-    if way.compiled:
+    if way.compiled and evaluator.kernels != "eager":
         mode = way.compiled if isinstance(way.compiled, str) else "default"
         network = torch.compile(network, dynamic=False, mode=mode)
     if device.type == "cuda":
@@ -272,7 +275,7 @@ def bare_network(evaluator: Any, way: Way, leaves: Any, seconds: float) -> Calla
         def module(_: torch.Tensor) -> Any:
             return (*network(planes)[:2], None)
 
-        lane = CudaLane(module, lambda count: count, device)
+        lane = CudaLane(module, lambda count: count, device, kernels=evaluator.kernels)
         with lane.open():
             recorded = lane._record(len(planes), planes)
 
