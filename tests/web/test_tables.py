@@ -77,6 +77,32 @@ def heard(page, since, kind):
     until(lambda: any(isinstance(message, kind) for message in page.said[since:]))
 
 
+def test_a_review_lets_the_others_go_on_and_ends_with_its_page(pages):
+    first, second = pages(), pages()
+    code = sat(first, YOU, GUEST).code
+    joined(second, code)
+    table, seen = first.play.table, []
+
+    def slow():
+        """A decision during which the other person moves."""
+        seen.append(len(table.match.session.actions))
+        if len(seen) == 1:
+            second.ask(type="act", action=2)
+            until(lambda: not table._inbox.empty())
+        if len(seen) == 3:
+            first.play.close()
+            until(lambda: not table._inbox.empty())
+
+    first.ask(type="act", action=3)
+    table_of(second, after(1))
+    table.match.review = lambda _: [slow] * 20
+    first.ask(type="review")
+    table_of(second, lambda state: len(state.said) == 2)
+    until(lambda: not table._reviews)
+    assert seen == [1, 2, 2]  # the move was made between two decisions
+    assert not any(isinstance(message, Reviewed) for message in first.said)
+
+
 def test_two_pages_play_each_other(pages):
     first, second = pages(), pages()
     table = sat(first, YOU, GUEST)

@@ -541,6 +541,12 @@ export interface Reviewed {
   decisions: Judged[];
 }
 
+/** A review is under way. */
+export interface Reviewing {
+  type: "reviewing";
+  left: number;
+}
+
 /** A run, for the list. */
 export interface RunInfo {
   name: string;
@@ -655,4 +661,4 @@ export interface Table {
   over: string | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Offers | Table | Hinted | Reviewed | Notes | Runs | Curves | Games | Replayed | Saved | Opinions | Foreseen | Problem;
+export type Message = Hello | Position | Search | Simulation | Looked | Offers | Table | Hinted | Reviewing | Reviewed | Notes | Runs | Curves | Games | Replayed | Saved | Opinions | Foreseen | Problem;

@@ -140,19 +140,30 @@ class BlobSession(Session):
         :param progress: called with the number of decisions done and their total.
         :param seat: None: the person's.
         """
-        own = self.seat if seat is None else seat
+        choices = self.choices(self.seat if seat is None else seat, number)
+        decisions = []
+        for done, choice in enumerate(choices):
+            if progress is not None:
+                progress(done, len(choices))
+            decisions.append(self.judge(*choice))
+        return decisions
+
+    def choices(self, seat: int, number: int | None = None) -> list[tuple[int, Blob, int]]:
+        """Return the choices of a seat, without forced ones: the move's number, view and action.
+
+        :param number: of the round, from 0; None: all rounds.
+        """
         state, found = self.start.clone(), []
         for move, action in enumerate(self.actions):
-            is_own = state.round == number and state.to_play() == own
+            is_own = number in (None, state.round) and state.to_play() == seat
             if is_own and len(state.legal_actions()) > 1:
-                found.append((move, state.observe(own), action))
+                found.append((move, state.observe(seat), action))
             state.apply(action)
-        decisions = []
-        for done, (move, view, action) in enumerate(found):
-            if progress is not None:
-                progress(done, len(found))
-            decisions.append(Decision(view, action, self._advise(move, view)))
-        return decisions
+        return found
+
+    def judge(self, move: int, view: Blob, action: int) -> Decision:
+        """Return a choice with the advice at it."""
+        return Decision(view, action, self._advise(move, view))
 
     def rounds(self) -> list[list[tuple[int, int, int]]]:
         """Return bid, tricks and points of every seat, for every finished round."""

@@ -7,7 +7,8 @@ and a hint is made of the same view.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from sylvan.blob.advice import Advice
 from sylvan.blob.copilot import game_of
@@ -81,8 +82,8 @@ class Match(ABC):
         """The options of the seat to move, from its view."""
 
     @abstractmethod
-    def review(self, seats: Sequence[int]) -> list[p.Judged]:
-        """The judgement of some seats' moves so far."""
+    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
+        """Some seats' moves so far: what to call for the judgement of each."""
 
     @abstractmethod
     def verdict(self, seats: Sequence[int]) -> str:
@@ -224,7 +225,7 @@ class _GameMatch(Match):
         action = self.view(self.turn).string_to_action(label)
         return [p.Option(action=action, label=label, value=value or 0.0, made=None)]
 
-    def review(self, seats: Sequence[int]) -> list[p.Judged]:
+    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
         return judged(self.session, self.adviser.evaluate, seats)
 
     def verdict(self, seats: Sequence[int]) -> str:
@@ -286,24 +287,20 @@ class _BlobMatch(Match):
         assert self.turn is not None
         return options_of(self.session.game.observe(self.turn), self.session.hint(self.turn))
 
-    def review(self, seats: Sequence[int]) -> list[p.Judged]:
-        found: list[p.Judged] = []
-        for seat in seats:
-            for number in range(self.session.game.round + 1):
-                for decision in self.session.look_back(number, seat=seat):
-                    view, advice = decision.view, decision.advice
-                    label = view.action_to_string(decision.action)
-                    found.append(
-                        p.Judged(
-                            ply=len(found),
-                            label=f"round {number + 1}: {label}",
-                            best=view.action_to_string(advice.best.action),
-                            loss=decision.cost,
-                            mark=_mark(decision.cost),
-                            options=options_of(view, advice),
-                        )
-                    )
-        return found
+    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
+        choices = [choice for seat in seats for choice in self.session.choices(seat)]
+        return [partial(self._choice, number, *each) for number, each in enumerate(choices)]
+
+    def _choice(self, number: int, move: int, view: Blob, action: int) -> p.Judged:
+        decision = self.session.judge(move, view, action)
+        return p.Judged(
+            ply=number,
+            label=f"round {view.round + 1}: {view.action_to_string(action)}",
+            best=view.action_to_string(decision.advice.best.action),
+            loss=decision.cost,
+            mark=_mark(decision.cost),
+            options=options_of(view, decision.advice),
+        )
 
     def verdict(self, seats: Sequence[int]) -> str:
         points = self.session.game.points

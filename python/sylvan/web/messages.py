@@ -31,6 +31,7 @@ from sylvan.web.play_messages import (
     Notes,
     Offers,
     Reviewed,
+    Reviewing,
     Table,
 )
 
@@ -178,6 +179,7 @@ Message = (
     | Offers
     | Table
     | Hinted
+    | Reviewing
     | Reviewed
     | Notes
     | Runs

@@ -25,6 +25,7 @@ __all__ = [
     "Reveal",
     "Review",
     "Reviewed",
+    "Reviewing",
     "SeatChoice",
     "SeatInfo",
     "Sit",
@@ -231,6 +232,14 @@ class Judged(Part):
     """`?!`, `?`, `??` or empty."""
     options: list[Option]
     """Blob: what the search thought of every option."""
+
+
+class Reviewing(Part):
+    """A review is under way."""
+
+    type: Literal["reviewing"] = "reviewing"
+    left: int
+    """Decisions that are still to be judged."""
 
 
 class Reviewed(Part):

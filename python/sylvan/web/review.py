@@ -9,7 +9,8 @@ share of the game's range: the expected score that was lost. The marks are those
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from sylvan.engines.analysis.annotate import THRESHOLDS
 from sylvan.engines.match.session import Session
@@ -28,21 +29,22 @@ SIMULATIONS = 400
 """Per position."""
 
 
-def judged(session: Session, evaluator: EvaluatorLike | None, seats: Sequence[int]) -> list[Judged]:
-    """The moves of some seats so far, each with its loss.
+def judged(
+    session: Session, evaluator: EvaluatorLike | None, seats: Sequence[int]
+) -> list[Callable[[], Judged | None]]:
+    """The moves of some seats so far: what to call for the judgement of each.
 
     :raises ConfigError: the game hides something, or its range is not known.
     """
     if hides(session.start) or _reach(session.start) is None:
         raise ConfigError("Moves of this game cannot be judged: its results have no known range.")
-    found: list[Judged] = []
+    found: list[Callable[[], Judged | None]] = []
     state = session.start.clone()
     for ply, action in enumerate(session.actions):
         following = state_after(state, action)
         is_own = not state.is_chance() and state.to_play() in seats
         if is_own and len(root_actions(state)) > 1:
-            move = judged_move(state, action, ply, evaluator)
-            found += [] if move is None else [move]
+            found.append(partial(judged_move, state, action, ply, evaluator))
         state = following
     return found
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from sylvan.errors import ConfigError, GameOver, IllegalAction, SearchStateError
 from sylvan.players.player import Clocks
@@ -43,6 +44,15 @@ class Guest:
     """The seat whose view the page shows, if it has several."""
 
 
+@dataclass(eq=False)
+class Looking:
+    """A review that a page waits for."""
+
+    left: list[Callable[[], p.Judged | None]]
+    """What to call for the decisions that are not judged yet."""
+    found: list[p.Judged] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Leave:
     """The page goes away."""
@@ -74,6 +84,7 @@ class Table(Worker[Asked]):
         self._asking: Visitor | None = None
         self._wishes: set[str] = set()
         """Tokens of the guests who want to take a move back."""
+        self._reviews: dict[Visitor, Looking] = {}
         self._is_stuck = False
         """Whether a player failed: nothing happens until somebody asks for something."""
         self._flagged: int | None = None
@@ -103,6 +114,11 @@ class Table(Worker[Asked]):
 
     @property
     def _has_work(self) -> bool:
+        return bool(self._reviews) or self._goes_on
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a player of ours is to move, or a clock runs."""
         if self._is_stuck or not self._is_complete or self._over is not None:
             return False
         return self.match.is_replying or self._clock is not None
@@ -115,15 +131,33 @@ class Table(Worker[Asked]):
 
     def _work(self) -> None:
         self._asking = None
+        if not self._goes_on:
+            self._look_back()
+            return
         self._tick()
         if self._over is None and self.match.is_replying:
             turn = self.match.turn
             self.match.reply(self._clocks())
             self._after_move(turn)
+        elif self._over is None and self._reviews:
+            self._look_back()
+            return
         elif self._over is None:
             time.sleep(PAUSE)
             return
         self._tell_all()
+
+    def _look_back(self) -> None:
+        """Judge one decision of a review, so that nobody at the table waits for all of them."""
+        self._asking = visitor = next(iter(self._reviews))
+        looking = self._reviews.pop(visitor)
+        if looking.left:
+            visitor.send(p.Reviewing(left=len(looking.left)))
+            judged = looking.left.pop(0)()
+            looking.found += [] if judged is None else [judged]
+            self._reviews[visitor] = looking  # behind those of others
+        else:
+            visitor.send(p.Reviewed(decisions=looking.found))
 
     def _do(self, asked: Asked) -> None:
         self._asking, self._is_stuck = asked.visitor, False
@@ -145,8 +179,8 @@ class Table(Worker[Asked]):
                 asked.visitor.send(p.Hinted(options=self.match.hint()))
                 return
             case p.Review():
-                found = self.match.review(self._reviewed(self._need(guest)))
-                asked.visitor.send(p.Reviewed(decisions=found))
+                left = self.match.review(self._reviewed(self._need(guest)))
+                self._reviews[asked.visitor] = Looking(left)
                 return
             case _:
                 pass
@@ -210,6 +244,8 @@ class Table(Worker[Asked]):
     def _left(self, guest: Guest | None, *, for_good: bool) -> None:
         if guest is None:
             return
+        if guest.visitor is not None:
+            self._reviews.pop(guest.visitor, None)
         guest.visitor = None
         self._wishes.discard(guest.token)
         if for_good:
@@ -252,6 +288,7 @@ class Table(Worker[Asked]):
         here = {each.token for each in self._guests if each.visitor and each.seats}
         if here <= self._wishes:
             self._wishes.clear()
+            self._reviews.clear()  # of moves that are no longer made
             self.match.take_back(asking.seats)
 
     # --- the clock -------------------------------------------------------------------------------

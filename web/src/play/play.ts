@@ -99,7 +99,8 @@ export class Play {
     else if (message.type === "hinted") {
       this.advice.dataset.ply = this.here;
       this.advice.replaceChildren(el("h3", {}, "Hint"), options(message.options));
-    } else if (message.type === "reviewed") this.reviewed(message);
+    } else if (message.type === "reviewing") this.lookBack(message.left);
+    else if (message.type === "reviewed") this.reviewed(message);
     else this.copilot.hear(message);
   }
 
@@ -191,9 +192,15 @@ export class Play {
   }
 
   private review(): void {
-    this.advice.replaceChildren(el("p", { class: "quiet" }, "Looking back…"));
-    this.advice.dataset.ply = this.here;
+    this.lookBack(null);
     this.send({ type: "review" });
+  }
+
+  /** A review is under way; `left` decisions are still to be judged. */
+  private lookBack(left: number | null): void {
+    const more = left === null ? "" : ` ${left} to go`;
+    this.advice.replaceChildren(el("p", { class: "quiet" }, `Looking back…${more}`));
+    this.advice.dataset.ply = this.here;
   }
 
   private reviewed(message: Reviewed): void {
