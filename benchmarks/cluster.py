@@ -100,6 +100,7 @@ def memory(leases: int) -> None:
         def call(method: str, *given: Any) -> Any:
             return ray.get(getattr(coordinator, method).remote(*given))
 
+        call("begin")
         call("submit", [], 1, PROBE)
         call("join", WorkerFacts("worker", "node", 0, PROBE.version, {}))
         call("prove", "worker", PROBE.answers)

@@ -9,17 +9,20 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 import sylvan.cluster.run_files as run_files
-from sylvan.cluster.coordinator import Report, Rules
+from sylvan.cluster.coordinator import Arrivals, Report, Rules
 from sylvan.cluster.lease import Lease
 from sylvan.cluster.profile import WorkerFacts
 from sylvan.errors import ClusterError
 from tests.cluster.simulation import PROBE
 
 pytest.importorskip("ray", reason="the extra cluster (Ray) is not installed")
+from ray.exceptions import GetTimeoutError, RayActorError
+
 from sylvan.cluster import driver, ray_actors
 from sylvan.cluster.ray_actors import CoordinatorProcess
 
@@ -37,6 +40,12 @@ def _often(monkeypatch):
             handler.close()
 
 
+def started(run: Path, storage: str | None = None) -> CoordinatorProcess:
+    process = CoordinatorProcess(run, storage, Rules())
+    process.begin()
+    return process
+
+
 def joined(process: CoordinatorProcess) -> None:
     assert process.join(WorkerFacts("worker", "node", 1, "1/1", {})).known
     assert process.prove("worker", b"answers").known
@@ -45,7 +54,7 @@ def joined(process: CoordinatorProcess) -> None:
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.ENOENT])
 def test_a_folder_that_cannot_be_written_disturbs_nobody(number, tmp_path, monkeypatch):
     """Workers get their leases, and the plan is written when it can be."""
-    process = CoordinatorProcess(tmp_path, None, Rules())
+    process = started(tmp_path)
     write, broken = run_files.write_bytes, [True]
 
     def failing(path: Path, data: bytes) -> None:
@@ -69,7 +78,7 @@ def test_a_folder_that_cannot_be_written_disturbs_nobody(number, tmp_path, monke
 def test_a_restarted_coordinator_waits_for_its_folder(tmp_path, monkeypatch):
     run, away = tmp_path / "run", tmp_path / "away"
     run.mkdir()
-    first = CoordinatorProcess(run, None, Rules())
+    first = started(run)
     first.submit([LEASE], 1, PROBE)
     first._lock.close()  # it dies
     run.rename(away)
@@ -78,7 +87,7 @@ def test_a_restarted_coordinator_waits_for_its_folder(tmp_path, monkeypatch):
     timer = threading.Timer(0.3, away.rename, [run])
     timer.start()
     began = time.monotonic()
-    again = CoordinatorProcess(run, None, Rules())
+    again = CoordinatorProcess(run, None, Rules())  # Ray restarts it
     timer.join()
     assert time.monotonic() - began >= 0.3
     joined(again)
@@ -87,22 +96,47 @@ def test_a_restarted_coordinator_waits_for_its_folder(tmp_path, monkeypatch):
 
 def test_a_second_coordinator_is_refused_and_disturbs_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(ray_actors, "DYING", 0.2)
-    first = CoordinatorProcess(tmp_path, None, Rules())
+    first = started(tmp_path)
     first.submit([LEASE], 1, PROBE)
     with pytest.raises(ClusterError, match="coordinator already"):
-        CoordinatorProcess(tmp_path, None, Rules())
+        started(tmp_path)
     joined(first)
     assert first.exchange("worker", Report(free=1)).leases == (LEASE,)
     first._lock.close()  # it ends
-    last = CoordinatorProcess(tmp_path, None, Rules())
+    last = started(tmp_path)
     joined(last)
     assert last.exchange("worker", Report(free=1)).leases == (LEASE,)
 
 
 def test_a_folder_that_was_never_there_is_an_error_at_once(tmp_path):
     with pytest.raises(FileNotFoundError):
-        CoordinatorProcess(tmp_path / "unmounted", None, Rules())
+        started(tmp_path / "unmounted")
     assert not (tmp_path / "unmounted").exists()
+
+
+def test_a_split_from_the_coordinator_is_waited_for(monkeypatch):
+    """The learner asks again until there is an answer; a worker goes on playing meanwhile."""
+    answers = [GetTimeoutError(), RayActorError(), (Arrivals("life", 1), ["news"])]
+
+    def get(reference, timeout):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ray_actors.ray, "get", get)
+    link = ray_actors._LearnerLink(MagicMock())
+    assert link.collect("", 0) == Arrivals("life", 1)
+    assert link.news() == ["news"] and link.news() == []
+    answers[:] = [GetTimeoutError(), None]
+    link.note(learner=1)
+    assert not answers
+    answers[:] = [GetTimeoutError()] * 2
+    with pytest.raises(ConnectionError):
+        ray_actors._WorkerLink(MagicMock()).probe()
+    monkeypatch.setattr(ray_actors, "LEARNER_PATIENCE", -1.0)
+    with pytest.raises(ClusterError, match="GetTimeoutError"):
+        link.collect("", 0)
 
 
 def test_a_worker_that_cannot_start_is_started_more_and_more_rarely():
@@ -136,6 +170,6 @@ def test_a_new_session_removes_leftovers_and_long_logs(tmp_path, monkeypatch):
     leftover = storage / "leases" / f".{LEASE.name}.shard.123.tmp"
     for path in (leftover, logs / "worker-000.log", logs / "worker-001.log"):
         path.write_bytes(bytes(200 if "000" in path.name else 50))
-    CoordinatorProcess(tmp_path / "run", str(storage), Rules())
+    started(tmp_path / "run", str(storage))
     assert not leftover.exists()
     assert {path.name for path in logs.iterdir()} == {"coordinator.log", "worker-001.log"}

@@ -207,7 +207,7 @@ class _Processes:
                 .options(num_cpus=0, name=name, **lasting)
                 .remote(run, storage, Rules(exact=self._exact, ahead=options.ahead))
             )
-            self._result(self.coordinator.probe.remote())
+            self._result(self.coordinator.begin.remote())
         except ValueError:  # the name is taken
             raise ClusterError(
                 f"{run} has a coordinator already: another `sylvan train --cluster` is training "

@@ -63,11 +63,19 @@ class CoordinatorProcess:
         self._written = float("-inf")
         self._has_plan = True
         """Whether the plan is on the disk."""
-        restarted = _was_restarted()
-        self._begin(FOLDER_PATIENCE if restarted else 0.0)
-        if not restarted:  # no worker has been started
-            self.files.tidy()
-            self._store.sweep()
+        if _was_restarted():
+            self._begin(FOLDER_PATIENCE)
+
+    def begin(self) -> None:
+        """Begin a session of the run; no worker may have been started.
+
+        It is no part of the constructor, whose errors Ray does not hand on.
+
+        :raises ClusterError: the run has a coordinator already.
+        """
+        self._begin(0.0)
+        self.files.tidy()
+        self._store.sweep()
 
     def _begin(self, patience: float) -> None:
         """Lock the run, and go on with its plan.
