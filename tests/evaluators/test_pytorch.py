@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sylvan
 from sylvan import SearchConfig
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
-from sylvan.evaluators.cuda_graphs import CudaLane, Recorded, rounding_flags
+from sylvan.evaluators.cuda_graphs import BusyMeter, CudaLane, Recorded, rounding_flags
 from sylvan.evaluators.lanes import KERNELS, Lane, fill_rows, padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
@@ -389,3 +389,20 @@ def test_other_kernels_are_those_of_new_lanes(monkeypatch):
     evaluator.use_kernels("deterministic")
     assert made == ["deterministic"] * 2 and evaluator.num_lanes == 2
     assert evaluator.other_kernels == ["benchmark", "eager"]
+
+
+class Moment:
+    """An event at a known time, in milliseconds."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def elapsed_time(self, other):
+        return other.at - self.at
+
+
+def test_a_gpu_is_busy_once_at_a_time():
+    meter = BusyMeter()
+    for began, ended in [(0, 10), (5, 12), (20, 30), (20, 30), (21, 25), (29, 31)]:
+        meter.add(Moment(began), Moment(ended))
+    assert meter.seconds == pytest.approx(0.023)

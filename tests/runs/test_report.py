@@ -244,5 +244,24 @@ def test_the_report_says_what_limits_self_play(network, waits, fill, sentence):
     assert summary(columns)["self-play"].startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("device", "handling", "fill", "sentence"),
+    [
+        (9.0, 6.0, 0.9, "the card is the limit: it is busy 90% of the time"),
+        (5.0, 6.0, 0.9, "handing batches over is the limit: one thread works on it 60% of the"),
+        (3.0, 2.0, 0.9, "the games are the limit: the card is busy 30% of the time, with 1.5"),
+        (3.0, 2.0, 0.4, "batches are 40% full"),
+        (6.0, 2.0, 0.9, "the network is the limit"),
+    ],
+)
+def test_time_inside_an_evaluator_is_not_taken_for_work_of_the_card(
+    device, handling, fill, sentence
+):
+    numbers = {"seconds.selfplay": 10.0, "seconds.network": 9.5, "seconds.search": 0.2}
+    numbers |= {"seconds.device": device, "seconds.handling": handling, "selfplay.fill": fill}
+    columns = to_columns([{"step": 1, **numbers, "selfplay.under_way": 1.5}])
+    assert summary(columns)["self-play"].startswith(sentence)
+
+
 def test_without_times_nothing_is_said_about_limits():
     assert "self-play" not in summary(to_columns([{"step": 1}]))

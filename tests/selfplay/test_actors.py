@@ -200,6 +200,8 @@ def test_several_batches_are_under_way():
     many = actors("connect4", CONFIG.replace(games=24), batches=3, rows=4)
     many.play(evaluator, 0, 24)
     assert evaluator.most == 3
+    assert many.submitted > 0 and 1 <= many.queued / many.submitted <= 3
+    assert many.handling > 0
 
 
 class Device(Submitted):

@@ -25,6 +25,7 @@ never run at the same time, so they share memory for activations.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ from numpy.typing import NDArray
 from sylvan.evaluators.device_module import Outputs
 from sylvan.evaluators.lanes import Fence, Kernels, Lane, fill_rows, first_rows
 
-__all__ = ["CudaLane", "pinned", "rounding_flags"]
+__all__ = ["BusyMeter", "CudaLane", "pinned", "rounding_flags"]
 
 WARM_UP = 3
 """Runs before a graph is recorded: they compile and select kernels and allocate memory."""
@@ -111,7 +112,19 @@ class CudaLane(Lane):
     def open(self) -> Iterator[None]:
         """Make this stream PyTorch's current one. Other threads wait: the graphs share memory."""
         with self._lock, torch.inference_mode(), torch.cuda.stream(self.stream):
+            self._began = self._event()
             yield
+
+    def _event(self) -> torch.cuda.Event:
+        """Mark this moment in the stream's work."""
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        event.record(self.stream)
+        return event
+
+    @property
+    def busy_seconds(self) -> float:
+        """Seconds in which the device had work of any lane."""
+        return _METERS[str(self.device)].seconds
 
     def buffer(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Allocate pinned memory; its contents are undefined."""
@@ -152,10 +165,8 @@ class CudaLane(Lane):
         buffer.copy_(numbers.to(buffer.dtype), non_blocking=True)
 
     def fence(self) -> Fence:
-        """The end of all work given to this lane so far."""
-        event = torch.cuda.Event()  # type: ignore[no-untyped-call]
-        event.record(self.stream)
-        return EventFence(event)
+        """The end of all work given to this lane since it was opened."""
+        return EventFence(self._began, self._event(), _METERS[str(self.device)])
 
     def synchronize(self) -> None:
         """Wait until this lane has finished all work; other streams go on."""
@@ -172,16 +183,45 @@ class CudaLane(Lane):
         self._aside.synchronize()
 
 
+class BusyMeter:
+    """Counts the seconds in which a device works; work of two lanes at once counts once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._last: torch.cuda.Event | None = None
+        self._lock = Lock()
+
+    def add(self, began: torch.cuda.Event, ended: torch.cuda.Event) -> None:
+        """Count work that is done; in the order in which it ended, or it counts too little."""
+        with self._lock:
+            start, end = 0.0, began.elapsed_time(ended)
+            if self._last is not None:
+                start, end = (
+                    max(0.0, self._last.elapsed_time(began)),
+                    self._last.elapsed_time(ended),
+                )
+            if end > start:
+                self.seconds += (end - start) / 1000
+                self._last = ended
+
+
+_METERS: defaultdict[str, BusyMeter] = defaultdict(BusyMeter)
+"""By device, because all lanes of a device share its time."""
+
+
 @dataclass(frozen=True)
 class EventFence:
     """The fence of work on a GPU."""
 
-    event: torch.cuda.Event
+    began: torch.cuda.Event
+    ended: torch.cuda.Event
+    meter: BusyMeter
 
     def ready(self) -> bool:
         """Whether the work is done."""
-        return bool(self.event.query())  # type: ignore[no-untyped-call]
+        return bool(self.ended.query())  # type: ignore[no-untyped-call]
 
     def wait(self) -> None:
         """Wait, without the GIL, until it is done."""
-        self.event.synchronize()
+        self.ended.synchronize()
+        self.meter.add(self.began, self.ended)

@@ -99,6 +99,11 @@ class Lane:
         """The end of all work given to this lane so far."""
         return Done()
 
+    @property
+    def busy_seconds(self) -> float:
+        """Seconds in which the device had work of any lane; 0 where nobody measures it."""
+        return 0.0
+
     def synchronize(self) -> None:
         """Wait until this lane has finished all work."""
 

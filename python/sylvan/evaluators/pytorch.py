@@ -163,6 +163,11 @@ class TorchEvaluator(NetworkEvaluator):
             self._rebuild_lanes()
 
     @property
+    def busy_seconds(self) -> float:
+        """Seconds in which the GPU evaluated for this process; 0 on a CPU."""
+        return self._lanes[0].busy_seconds
+
+    @property
     def num_lanes(self) -> int:
         """Batches are evaluated by these lanes in turn."""
         return len(self._lanes)

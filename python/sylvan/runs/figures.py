@@ -98,6 +98,7 @@ by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""
 RATINGS = ("rating.elo", "rating.return")
 """Measures of strength: Elo in games, the return in environments with one seat."""
 
+HIGH_BUSY = 0.8
 LOW_FILL = 0.6
 """Batches that are less full than this limit self-play."""
 
@@ -222,6 +223,9 @@ def time_shares(columns: Columns) -> dict[str, Series]:
 def limit(columns: Columns) -> tuple[str, str] | None:
     """The limit of self-play in the last step, and the measure that shows it; None if unknown.
 
+    The time inside an evaluator on a GPU is mostly waiting, so there the share of time in which the
+    GPU had work decides (`seconds.device`).
+
     >>> seconds = {"selfplay": 10.0, "network": 9.0, "search": 0.5}
     >>> columns = {f"seconds.{name}": np.array([value]) for name, value in seconds.items()}
     >>> limit({"step": np.array([1.0]), **columns})
@@ -230,12 +234,21 @@ def limit(columns: Columns) -> tuple[str, str] | None:
     whole, network, waits = (
         last(columns, f"seconds.{name}") for name in ("selfplay", "network", "search")
     )
-    fill = last(columns, "selfplay.fill")
+    fill, under_way = last(columns, "selfplay.fill"), last(columns, "selfplay.under_way")
+    device, handling = last(columns, "seconds.device"), last(columns, "seconds.handling")
     if not (whole > 0 and math.isfinite(network + waits)):
         return None
     if network + waits < whole / 2:
         rest = 1 - (network + waits) / whole
         return "steps are short", f"loading networks takes {percent(rest)} of the time"
+    if device > HIGH_BUSY * whole:
+        return "the card is the limit", f"it is busy {percent(device / whole)} of the time"
+    if handling > whole / 2:
+        share = percent(handling / whole)
+        return "handing batches over is the limit", f"one thread works on it {share} of the time"
+    if device < whole / 2 and fill >= LOW_FILL:
+        found = f"the card is busy {percent(device / whole)} of the time"
+        return "the games are the limit", f"{found}, with {under_way:.1f} batches under way"
     if waits > network:
         return "the games are the limit", f"the network waits {percent(waits / whole)} of the time"
     if fill < LOW_FILL:

@@ -188,6 +188,13 @@ class Trainer(ABC, Generic[EvaluatorT]):
         if found.workers:
             numbers["played.workers"] = found.workers
             numbers["played.slowest_worker"] = found.slowest_worker
+        if found.rows:
+            numbers["selfplay.evaluations"] = found.rows
+        if found.under_way:
+            numbers["selfplay.under_way"] = found.under_way
+            numbers["seconds.handling"] = found.handling_seconds
+        if found.device_seconds:
+            numbers["seconds.device"] = found.device_seconds
         if found.capacity:
             numbers["selfplay.fill"] = found.fill
         if found.dropped:

@@ -137,6 +137,10 @@ class Actors:
         """Lookups and hits of the evaluator's cache in the last lease."""
         self.seconds = 0.0
         """Time inside evaluators, in all leases."""
+        self.handling = 0.0
+        """Time in which this thread handed batches over, beside the evaluation itself."""
+        self.submitted = self.queued = 0
+        """Batches submitted, and the sum over them of those then under way."""
 
     def play(
         self,
@@ -188,6 +192,7 @@ class Actors:
         """Give a full batch to the evaluator; False if there is none."""
         if len(self._under_way) >= self.config.batches:
             return False
+        begun = time.perf_counter()
         taken = self._native.take()
         if taken is None:
             return False
@@ -196,11 +201,16 @@ class Actors:
         began = time.perf_counter()
         if isinstance(self._evaluator, AsyncEvaluator):
             self._under_way.append((batch, leaves, self._evaluator.submit(leaves)))
-            self.seconds += time.perf_counter() - began
+            self.submitted += 1
+            self.queued += len(self._under_way)
+            ended = time.perf_counter()
+            self.handling += ended - begun
         else:
             answer = self._evaluator(leaves)
-            self.seconds += time.perf_counter() - began
+            ended = time.perf_counter()
             self._answer(batch, leaves, answer)
+            self.handling += began - begun + time.perf_counter() - ended
+        self.seconds += ended - began
         return True
 
     def collect(self) -> bool:
@@ -218,6 +228,8 @@ class Actors:
         answer = self._evaluator.collect(ticket)
         self.seconds += time.perf_counter() - began
         self._answer(batch, leaves, answer)
+        if hasattr(self._evaluator, "ready"):  # otherwise most of this is waiting
+            self.handling += time.perf_counter() - began
         return True
 
     @property

@@ -192,9 +192,10 @@ class LeasePlayer:
         self, lease: Lease, following: Sequence[Lease], load: Load, watch: Watch | None
     ) -> PlayedLease:
         began, waited, evaluated = time.perf_counter(), 0.0, self._evaluated
-        watched = began
+        watched, handled = began, self._handled
         try:
             actors = self._begin(lease, load)
+            worked = self._device_seconds
             playing = [actors, *(each for each in self._begun.values() if each is not actors)]
             coming = following[0] if following and len(playing) < self._leased else None
             if coming is not None and self._loading is None:
@@ -227,6 +228,9 @@ class LeasePlayer:
         found = SelfPlayStatistics(seconds=time.perf_counter() - began)
         found.played_games, found.played_positions, found.played_simulations = work.tolist()
         found.network_seconds, found.search_seconds = self._evaluated - evaluated, waited
+        found.device_seconds = self._device_seconds - worked
+        seconds, submitted, queued = (self._handled - handled).tolist()
+        found.handling_seconds, found.under_way = seconds, queued / max(1.0, submitted)
         found.cache_lookups, found.cache_hits = actors.cache
         found.batches, found.rows = actors.evaluated
         found.capacity = found.batches * actors.rows
@@ -320,6 +324,20 @@ class LeasePlayer:
     def _evaluated(self) -> float:
         """Seconds inside evaluators so far."""
         return sum(actors.seconds for actors in self._actors)
+
+    @property
+    def _handled(self) -> NDArray[np.float64]:
+        """Seconds that this thread handed over batches, batches submitted, and the sum over them
+        of those under way, so far.
+        """
+        rows = [(each.handling, each.submitted, each.queued) for each in self._actors]
+        total: NDArray[np.float64] = np.array(rows, np.float64).sum(axis=0)
+        return total
+
+    @property
+    def _device_seconds(self) -> float:
+        """Seconds that the GPU has worked so far; all evaluators have the same."""
+        return max(getattr(each, "busy_seconds", 0.0) for each in self._evaluators.values())
 
     def state_dict(self) -> dict[str, Any]:
         """Nothing: what is played follows from the leases."""

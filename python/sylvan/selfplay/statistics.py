@@ -43,6 +43,12 @@ class SelfPlayStatistics:
     """Time inside the evaluator, while games continue."""
     search_seconds: float = 0.0
     """Time in which the evaluator waited for positions, because the games were slower."""
+    handling_seconds: float = 0.0
+    """Time in which the evaluator's thread handed batches over; it computes nothing meanwhile."""
+    device_seconds: float = 0.0
+    """Time in which the GPU had work of the evaluator; 0: not measured."""
+    under_way: float = 0.0
+    """Mean number of batches under way; 0: they are evaluated one after another."""
     workers: int = 0
     """Workers of a cluster that played; 0: this machine did."""
     slowest_worker: float = 0.0
@@ -154,6 +160,10 @@ class SelfPlayStatistics:
             "seconds": self.seconds,
             "network_seconds": self.network_seconds,
             "search_seconds": self.search_seconds,
+            "handling_seconds": self.handling_seconds,
+            "device_seconds": self.device_seconds,
+            "batches_under_way": self.under_way,
+            "evaluations_per_second": self.rows * per_second,
             "network_share": self.network_share,
             "batch_fill": self.fill,
             "games_per_second": (self.played_games or self.games) * per_second,
