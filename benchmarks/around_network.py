@@ -161,14 +161,22 @@ class Played:
 
 
 def played(actors: Actors, evaluator: Any, way: Way, seconds: float) -> Played:
-    """Play for some seconds, after every game has made about a move."""
+    """Play for some seconds, after every game has made about a move.
+
+    A search counts when it ends, and the searches of all games end at about the same time: the
+    interval begins and ends when as many moves were made as a multiple of the games.
+    """
     actors.begin(evaluator, 0, 1_000_000)
     while actors.progress[1] < way.games:
         attend([actors])
-    began, cpu = time.perf_counter(), time.thread_time()
-    before, (batches, rows), waited = actors.progress[2], actors.evaluated_so_far, 0.0
-    while (passed := time.perf_counter() - began) < seconds:
+    began, cpu, (_, positions, before) = time.perf_counter(), time.thread_time(), actors.progress
+    (batches, rows), waited, wanted = actors.evaluated_so_far, 0.0, way.games
+    while True:
         waited += attend([actors])
+        moves, passed = actors.progress[1] - positions, time.perf_counter() - began
+        if moves >= wanted and passed >= seconds:
+            break
+        wanted = max(wanted, (moves // way.games + 1) * way.games)
     cpu = time.thread_time() - cpu
     simulations = actors.progress[2] - before
     later = actors.evaluated_so_far
