@@ -8,7 +8,7 @@ The figures include moves, records and new games.
 - *cartpole_learned*, *connect4_learned*: steps and simulations per second with a learned model, by
   the preset for a CPU, with an untrained network and one thread. Needs no GPU.
 - *connect4_cpu_share*: share of the wall time outside a 6x64 network on ONNX Runtime, on all cores
-  of this machine.
+  of this machine; the games must be the same with a cache as without.
 - *connect4_gpu* (6x64), *chess_gpu* (10x128): simulations per second around a network on a GPU, as
   a run plays: deterministic, compiled, `self_play_evaluator`. In the same run its evaluator alone,
   and the bare network under CUDA graphs (`benchmarks/around_network.py`). A line on stderr names
@@ -58,14 +58,18 @@ def connect4_cpu_share(quick: bool) -> list[Measurement]:
     network = build_network("6x64", game=ConnectFour(), seed=1)
     search = SearchConfig(simulations=32, noise=True, threads=CORES)
     config = SelfPlayConfig(games=128, positions=128 if quick else 1024, lag=0, **OPENINGS)
-    found = []
+    found, games = [], []
     for name, cache in (("connect4_cpu_share", 0), ("connect4_cpu_share_cached", 64 * 2**20)):
         evaluator = self_play_evaluator(network, device="cpu", threads=CORES, cache_bytes=cache)
         selfplay = SelfPlay(GameSpec("connect4"), config, 1, None, search)
         shares, speeds = [], []
         for step in range(1, 4 if quick else 9):
             evaluator.refresh(network)  # a cache starts empty, as in every step
-            selfplay.play(lambda _, evaluator=evaluator: evaluator, step)  # type: ignore[misc]
+            records = selfplay.play(
+                lambda _, evaluator=evaluator: evaluator,  # type: ignore[misc]
+                step,
+            )
+            games.append((step, [record.actions.tolist() for record in records]))
             numbers = selfplay.statistics
             shares.append(100 * (1 - numbers.network_share))
             speeds.append(numbers.simulations / numbers.seconds)
@@ -76,6 +80,9 @@ def connect4_cpu_share(quick: bool) -> list[Measurement]:
             pending = iter(values[1:])
             median, spread = repeat(lambda pending=pending: next(pending), len(values) - 1)  # type: ignore[misc]
             found.append(Measurement(label, median, unit, spread))
+    half = len(games) // 2
+    if games[:half] != games[half:]:
+        sys.exit("error: other games were played with a cache than without.")
     return found
 
 
