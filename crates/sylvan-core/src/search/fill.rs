@@ -49,18 +49,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             };
             match end {
                 Ok(DescentEnd::Leaf) => {
-                    self.add_virtual_visits(&visit.path);
-                    let leaf = visit.end();
-                    self.pool[leaf].set_pending(true);
-                    if self.deals() {
-                        self.tree.views.start_waiting(leaf, visit.own_key);
-                    }
-                    visit.ticket = self.tree.next_ticket();
-                    visit.state.assign_slot(self.tree.next_slot());
-                    visit.tree = self.tree.index_in_shard;
-                    self.tree.progress.waiting += 1;
-                    let counts = leaf != self.tree.root && !(G::HIDDEN && visit.counted);
-                    self.tree.progress.started += u64::from(counts);
+                    self.start_waiting(visit);
                     batch.add();
                 }
                 Ok(DescentEnd::Finished) => {
@@ -101,6 +90,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             blocked.into_iter().for_each(|walk| self.unblock(walk));
         }
         result
+    }
+
+    /// Marks the end of a descent as waiting for its evaluation, with virtual visits on its path.
+    fn start_waiting(&mut self, visit: &mut Visit<G>) {
+        self.add_virtual_visits(&visit.path);
+        let leaf = visit.end();
+        self.pool[leaf].set_pending(true);
+        if self.deals() {
+            self.tree.views.start_waiting(leaf, visit.own_key);
+        }
+        visit.ticket = self.tree.next_ticket();
+        visit.state.assign_slot(self.tree.next_slot());
+        visit.tree = self.tree.index_in_shard;
+        self.tree.progress.waiting += 1;
+        let counts = leaf != self.tree.root && !(G::HIDDEN && visit.counted);
+        self.tree.progress.started += u64::from(counts);
     }
 
     /// The next suspended descent; it has its priors now. Abandons all if the clock has stopped the
