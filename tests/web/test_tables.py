@@ -226,6 +226,20 @@ def test_a_player_of_ours_keeps_its_time(pages):
     assert not table.over and 4 < table.seats[1].clock < 6
 
 
+def test_a_refused_move_is_told_to_its_page_alone(pages):
+    """What a teacher says of a move would tell the others about a hand."""
+    first, second = pages(), pages()
+    joined(second, sat(first, YOU, GUEST).code)
+    table_of(first, mine)
+    heard_before = len(second.said)
+    for _ in range(3):
+        first.ask(type="act", action=99)
+        first.wait(Problem)
+    first.ask(type="act", action=3)
+    table_of(second, after(1))
+    assert [len(m.said) for m in second.said[heard_before:] if isinstance(m, Table)] == [1]
+
+
 # --- hidden cards --------------------------------------------------------------------------------
 
 

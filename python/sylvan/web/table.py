@@ -190,7 +190,12 @@ class Table(Worker[Asked]):
     def _fail(self, sentence: str) -> None:
         problem = p.Problem(sentence=sentence[:LONGEST])
         if self._asking is not None:
+            # To this page alone: that a move was refused may tell the others what its seat holds.
             self._asking.send(problem)
+            guest = self._guest_of(self._asking)
+            if guest is not None and self._over is None:
+                self._asking.send(self._table(guest))
+                return
         else:  # a player of ours failed
             self._is_stuck = True
             self._tell_all(problem)
@@ -262,9 +267,7 @@ class Table(Worker[Asked]):
     def _act(self, guest: Guest | None, action: int) -> None:
         guest = self._need_turn(guest)
         if (objection := self.match.objection(action)) is not None:
-            assert self._asking is not None
-            self._asking.send(p.Problem(sentence=objection))
-            return
+            raise IllegalAction(objection)
         turn = self.match.turn
         self.match.act(action)
         if self.match.turn != turn:
