@@ -2,12 +2,20 @@
 
 import json
 import random
+import threading
+import time
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.run import Run
+from sylvan.web.desk import Desk
 from sylvan.web.protocol import MOST_BYTES
+from tests.web.serving import served
 from tests.web.test_protocol import REQUESTS
 
 WORDS = [
@@ -88,18 +96,53 @@ def drain(socket):
 @pytest.mark.parametrize(
     "count", [pytest.param(400, id="few"), pytest.param(100_000, id="many", marks=pytest.mark.soak)]
 )
-def test_random_messages_disturb_nobody(address, count):
-    rng = random.Random(count)
-    with connect(f"ws://{address}/socket", origin=f"http://{address}") as other:
+@pytest.mark.usefixtures("built")
+def test_random_messages_disturb_nobody(tmp_path, count):
+    """Another page searches meanwhile; afterwards its threads are the only ones."""
+    Run.create(tmp_path / "first", TrainingConfig(game={"name": "tictactoe"}))
+    desk = Desk(runs=(tmp_path,), memory=32 * 2**20)
+    with (
+        served(desk) as address,
+        connect(f"ws://{address}/socket", origin=f"http://{address}") as other,
+    ):
         other.send('{"type":"open","game":"connect4"}')
         other.send('{"type":"configure","evaluator":"uniform","settings":{"leaves_in_flight":1}}')
-        talk(address, rng, count)
+        other.send('{"type":"run"}')
+        heard(other, lambda search: search["simulations"] > 0)
+        own, before = workers(), resident()
+        talk(address, random.Random(count), count)
+        other.send('{"type":"stop"}')
+        assert heard(other, lambda search: not search["running"])["simulations"] > 1000
+        other.send('{"type":"restart"}')
         other.send('{"type":"run","simulations":321}')
-        while True:
-            read = json.loads(other.recv(timeout=30))
-            assert read["type"] != "problem", read
-            if read["type"] == "search" and read["simulations"] == 321:
-                break
+        heard(other, lambda search: search["simulations"] == 321)
+        until = time.monotonic() + 20
+        while workers() > own:
+            assert time.monotonic() < until, workers() - own
+            time.sleep(0.05)
+        assert resident() < before + 300 * 2**20
+
+
+def heard(socket, when):
+    """The first message about a search of which `when` is true."""
+    while True:
+        read = json.loads(socket.recv(timeout=30))
+        assert read["type"] != "problem", read
+        if read["type"] == "search":
+            socket.send(json.dumps({"type": "ack", "serial": read["serial"]}))
+            if when(read):
+                return read
+
+
+def workers():
+    """How many threads work for pages, by kind."""
+    names = ("Analysis", "Play", "Advising", "Learn")
+    return Counter(each.name for each in threading.enumerate() if each.name in names)
+
+
+def resident():
+    """Bytes of memory that this process has."""
+    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
 
 
 def test_a_message_that_is_too_long_closes_only_its_own_page(address):
