@@ -345,7 +345,7 @@ def test_a_worker_that_must_leave_hands_its_leases_back(games, expected, tmp_pat
 
 
 def test_a_worker_plays_while_it_fetches(games, expected, tmp_path, monkeypatch):
-    """What the second lease needs arrives only after the first one is reported."""
+    """The inputs of the second lease arrive only after the first one is reported."""
     fetch, begun, reported, waited = worker_module.Worker._fetch, [], threading.Event(), []
 
     def slow(self, lease):

@@ -227,7 +227,7 @@ def test_a_player_of_ours_keeps_its_time(pages):
 
 
 def test_a_refused_move_is_told_to_its_page_alone(pages):
-    """What a teacher says of a move would tell the others about a hand."""
+    """A judgement of a move would tell the others about a hand."""
     first, second = pages(), pages()
     joined(second, sat(first, YOU, GUEST).code)
     table_of(first, mine)

@@ -49,7 +49,7 @@ class Looking:
     """A review that a page waits for."""
 
     left: list[Callable[[], p.Judged | None]]
-    """What to call for the decisions that are not judged yet."""
+    """Functions that judge the remaining decisions."""
     found: list[p.Judged] = field(default_factory=list)
 
 

@@ -91,7 +91,7 @@ const STEPS = [1, 2, 5]
 interface Drawn {
   box: HTMLElement;
   plot: uPlot;
-  /** What new points do not change: its lines, its size, its colours. */
+  /** The fixed parts of a chart: its lines, its size, its colours. */
   kind: string;
 }
 
