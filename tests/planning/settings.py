@@ -13,6 +13,8 @@ def configs(draw, simulations=st.integers(0, 400)):
     selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
     options = selection != "gumbel"
     stop_early = options and draw(st.booleans())
+    value_range = draw(st.sampled_from(["game", "tree", "siblings", (-3.0, 5.0)]))
+    bounded = options and not stop_early and value_range != "siblings"
     return SearchConfig(
         widening=draw(st.sampled_from([None, None, 1.0, 2.0])) if options else None,
         widening_power=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
@@ -34,7 +36,8 @@ def configs(draw, simulations=st.integers(0, 400)):
         fpu_reduction=draw(st.sampled_from([0.0, 0.3, 1.0])),
         fpu_root=draw(st.one_of(st.none(), fpu)),
         fpu_root_reduction=draw(st.sampled_from([None, 0.1])),
-        value_range=draw(st.sampled_from(["game", "tree", "siblings", (-3.0, 5.0)])),
+        value_range=value_range,
+        policy_temperature=draw(st.sampled_from([1.0, 1.0, 0.5, 1.7])),
         discount=draw(st.sampled_from([1.0, 1.0, 0.9])),
         noise=draw(st.booleans()),
         dirichlet_alpha=draw(st.sampled_from([0.03, 0.3, 10.0])),
@@ -42,6 +45,8 @@ def configs(draw, simulations=st.integers(0, 400)):
         forced_playouts=draw(st.sampled_from([0.0, 0.0, 0.5, 2.0, 10.0])),
         temperature=0.0 if stop_early else draw(st.sampled_from([0.0, 1e-3, 1.0, 1e3])),
         stop_early=stop_early,
+        lcb=draw(st.sampled_from([0.0, 0.5, 2.0])) if bounded else 0.0,
+        shortest_win=draw(st.booleans()),
         seed=draw(st.integers(0, 2**32)),
         proofs=draw(st.booleans()),
         leaves_in_flight=draw(st.sampled_from([1, 1, 2, 3, 8])),

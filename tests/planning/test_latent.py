@@ -194,6 +194,7 @@ def reference_visits(node, path=()):
     players=st.integers(1, 3),
     holes=st.booleans(),
     top_k=st.none() | st.integers(1, 5),
+    temperature=st.sampled_from([1.0, 0.7, 3.0]),
     horizon=st.none() | st.integers(1, 4),
     rule=RULES,
     in_flight=st.sampled_from([1, 3]),
@@ -201,7 +202,7 @@ def reference_visits(node, path=()):
     scale=st.sampled_from(["tree", "siblings", (-20.0, 20.0)]),
 )
 def test_equals_the_reference(
-    seed, actions, players, holes, top_k, horizon, rule, in_flight, discount, scale
+    seed, actions, players, holes, top_k, temperature, horizon, rule, in_flight, discount, scale
 ):
     model = TableModel(seed, actions, players, holes)
     config = SearchConfig(
@@ -212,6 +213,7 @@ def test_equals_the_reference(
         value_range=scale,
         leaves_in_flight=in_flight,
         top_k=top_k,
+        policy_temperature=temperature,
         horizon=horizon,
         seed=seed,
     )
@@ -225,6 +227,7 @@ def test_equals_the_reference(
         num_players=players,
         seat=players - 1,
         top_k=top_k,
+        policy_temperature=temperature,
     )
     specification = reference.Search(game, evaluate, config)
     root = specification.run()

@@ -44,6 +44,9 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
             seconds: get(dict, "seconds")?,
             bytes: get(dict, "bytes")?,
         },
+        shortest_win: get(dict, "shortest_win")?,
+        lcb: get(dict, "lcb")?,
+        policy_temperature: get(dict, "policy_temperature")?,
         stop_early: get(dict, "stop_early")?,
     })
 }

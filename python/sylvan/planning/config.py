@@ -178,6 +178,9 @@ class SearchConfig(BaseModel):
         "the least and greatest value in the tree, or of a node and its children (to 0..1)",
     )
     discount: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="factor per step")
+    policy_temperature: Annotated[float, Field(ge=0.01, le=100)] = Field(
+        1.0, description="divides the logits: above 1, priors are closer to equal"
+    )
 
     # Randomness in the search itself. -------------------------------------------------------------
     noise: bool = Field(
@@ -194,6 +197,16 @@ class SearchConfig(BaseModel):
     )
     temperature: NotNegative = Field(
         0.0, description="of the chosen action; 0: the best, 1: in proportion to visits"
+    )
+    lcb: NotNegative = Field(
+        0.0,
+        description="choose the best action by its lower confidence bound, this many standard "
+        "deviations below Q; 0: by visits",
+    )
+    shortest_win: bool = Field(
+        False,
+        description="with a proven result, choose the shortest proven win or the longest loss, not "
+        "the most visited one",
     )
     seed: Annotated[int, Field(ge=0, lt=2**64)] = Field(0, description="of all random numbers")
 
@@ -292,13 +305,19 @@ class SearchConfig(BaseModel):
 
     def _allow_choice(self) -> None:
         """:raises ConfigError: settings of the choice contradict each other."""
+        gumbel = {"selection='gumbel'": self.selection == "gumbel"}
         others = {
-            "selection='gumbel'": self.selection == "gumbel",
-            "a temperature above 0": self.temperature > 0,
+            "stop_early=True": {
+                **gumbel,
+                "a temperature above 0": self.temperature > 0,
+                "lcb": self.lcb > 0,
+            },
+            "lcb": {**gumbel, "value_range='siblings'": self.value_range == "siblings"},
         }
-        wrong = [name for name, is_set in others.items() if is_set]
-        if self.stop_early and wrong:
-            raise ConfigError(f"stop_early=True does not work with {wrong[0]}: set only one.")
+        for name, is_set in (("stop_early=True", self.stop_early), ("lcb", self.lcb > 0)):
+            wrong = [other for other, is_wrong in others[name].items() if is_wrong]
+            if is_set and wrong:
+                raise ConfigError(f"{name} does not work with {wrong[0]}: set only one.")
 
     def _need_reachable(self, horizon: int) -> None:
         """:raises ConfigError: lines of `horizon` plies need not reach the limits of the tree."""

@@ -48,12 +48,15 @@ class SearchSettings(Limits, total=False):
     fpu_root_reduction: float | None
     value_range: Literal["game", "tree", "siblings"] | tuple[float, float]
     discount: float
+    policy_temperature: float
 
     noise: bool
     dirichlet_alpha: float
     dirichlet_fraction: float
     forced_playouts: float
     temperature: float
+    lcb: float
+    shortest_win: bool
     seed: int
 
     proofs: bool

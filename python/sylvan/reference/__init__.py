@@ -10,6 +10,7 @@ To try an idea, pass a selection rule, a function `(node, search) -> child`, as
 `graph`         transpositions: one node per position
 `decided`       stopping early
 `search`        the loop: walk, evaluate, expand, back up
+`endings`       the shortest win
 `outcome`       policy target and choice of the action
 `deals`         information-set search, for hidden information
 `determinised`  one tree per sampled deal, values merged

@@ -169,7 +169,7 @@ class DealSearch(Search):
             return self.expand(walk.path, state, evaluation)
         if self.at_horizon(walk.path):
             return self.backup(walk.path, [float(f32(v)) for v in values], False)
-        priors = softmax(np.array(logits, np.float32))
+        priors = softmax(self.tempered(logits))
         node.views[walk.own] = list(quantise_priors(priors, self.config.prior_bits))
         if walk.resumes:
             walk.counted = True

@@ -43,11 +43,12 @@ class LatentGame(Game):
         num_players: int = 1,
         seat: int = 0,
         top_k: int | None = None,
+        policy_temperature: float = 1.0,
         relative: bool = False,
         value_range: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.model, self.first, self.top_k = model, observation, top_k
-        self.relative = relative
+        self.relative, self.temperature = relative, np.float32(policy_temperature)
         self.num_actions, self.num_players, self.value_range = num_actions, num_players, value_range
         self.zero_sum = num_players == 2
         self.start = seat
@@ -107,7 +108,7 @@ def _evaluated(state: LatentGame) -> tuple[list[float], list[float]]:
         hidden, action = state.memory[state.path[:-1]].hidden, np.array(state.path[-1:])
         output = state.model.recurrent_inference(hidden, action)
         logits = np.asarray(output[2][0], np.float32)
-        highest = np.argsort(-logits, kind="stable")[: state.top_k]
+        highest = np.argsort(-logits / state.temperature, kind="stable")[: state.top_k]
         legal = sorted(int(a) for a in highest if np.isfinite(logits[a]))
         reward = state.per_seat(output[1][0], (state.to_play() - 1) % state.num_players)
     state.memory[state.path] = Inference(output[3], reward, legal)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import exp, ln
-from sylvan.reference import gumbel
-from sylvan.reference.node import f32, total
+from sylvan.reference import endings, gumbel
+from sylvan.reference.node import Node, f32, total
 from sylvan.reference.search import Search
-from sylvan.reference.selection import puct_score, values
+from sylvan.reference.selection import puct_score, scale, values
 
 
 def eligible(search: Search) -> list[bool]:
@@ -57,10 +57,32 @@ def earned_visits(search: Search) -> list[int]:
 def best(search: Search) -> int:
     """The action with most visits (Gumbel: new visits, then score); ties: prior, lower index."""
     edges = [c for c, ok in zip(search.root.children.values(), eligible(search), strict=True) if ok]
+    chosen = endings.best_ending(search, edges)
+    chosen = best_by_bound(search, edges) if chosen is None else chosen
+    if chosen is not None:
+        return chosen.action
     halving, none = search.config.selection == "gumbel", [0] * len(search.root.children)
     scores, base = (gumbel.root_scores(search), search.base) if halving else (none, none)
     order = {c.action: (c.N - base[c.index], scores[c.index], c.prior, -c.index) for c in edges}
     return max(order, key=lambda action: order[action])
+
+
+def best_by_bound(search: Search, edges: list[Node]) -> Node | None:
+    """Return the edge with the highest Q - lcb * sqrt((high - Q) * (Q - low) / N), where low and
+    high are the ends of the scale of scores: the product is the greatest variance of results with
+    this mean. Edges with less than a tenth of the most visits do not take part.
+    """
+    most = max(c.N for c in edges)
+    if not search.config.lcb or search.root.proven is not None or not most:
+        return None
+    q, (_, _, low) = values(search.root, search), scale(search.root, search)
+
+    def key(c: Node) -> tuple[float, f32, int]:
+        mean = float(q[c.action])
+        spread = max((1.0 - mean) * (mean - float(low)), 0.0)
+        return mean - search.config.lcb * float(np.sqrt(spread / c.N)), c.prior, -c.index
+
+    return max((c for c in edges if c.N and 10 * c.N >= most), key=key)
 
 
 def pick(search: Search) -> int:

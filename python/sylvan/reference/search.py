@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
@@ -166,13 +167,17 @@ class Search:
             path[-1].reward = list(state.rewards())
         if not self.at_horizon(path):
             bits = 32 if node is self.root else self.config.prior_bits
-            priors = quantise_priors(softmax(np.array(logits, np.float32)), bits)
+            priors = quantise_priors(softmax(self.tempered(logits)), bits)
             for index, (action, prior) in enumerate(zip(legal, priors, strict=True)):
                 node.children[action] = self.new_node(action, index, prior)
             node.kind, node.seat, node.raw = "decision", seat, f32(values[seat])
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()
+
+    def tempered(self, logits: Sequence[float]) -> NDArray[np.float32]:
+        """Divide logits by the policy's temperature."""
+        return np.array(logits, np.float32) / f32(self.config.policy_temperature)
 
     def at_horizon(self, path: list[Node]) -> bool:
         """Return whether a leaf is too deep to be expanded; it is evaluated at each visit."""

@@ -105,6 +105,12 @@ pub struct Config {
     pub seed: u64,
     pub threads: usize,
     pub limits: Limits,
+    /// A proven win is won as soon as the proof can (`endings.rs`).
+    pub shortest_win: bool,
+    /// `lower_bound.rs`: standard deviations below Q; 0 chooses by visits.
+    pub lcb: f64,
+    /// Divides logits, so that above 1 priors are closer to equal.
+    pub policy_temperature: f32,
     /// End a search whose choice cannot change any more (`decided.rs`).
     pub stop_early: bool,
 }
@@ -138,6 +144,9 @@ impl Default for Config {
             seed: 0,
             threads: 1,
             limits: Limits::default(),
+            shortest_win: false,
+            lcb: 0.0,
+            policy_temperature: 1.0,
             stop_early: false,
         }
     }

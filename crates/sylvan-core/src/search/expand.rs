@@ -1,6 +1,6 @@
 //! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
 //!
-//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf gets all its
+//! Priors are the softmax of the evaluator's logits, divided by a temperature, over the legal actions. A leaf gets all its
 //! edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
 //! contains the reward of the step to the leaf and its actions (`top_actions.rs`). A leaf at the
 //! horizon gets no edges: it is evaluated again at its next visit.
@@ -50,6 +50,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
+        self.temper(logits);
         let n = pad(logits);
         // Back up first, to hide the softmax's latency.
         let raw = self.add_value(visit, values);
@@ -95,6 +96,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.expand(visit, buffer, values);
             return true;
         }
+        let tempered = (self.settings.config.policy_temperature != 1.0).then(|| {
+            buffer.clear();
+            buffer.extend_from_slice(logits);
+            self.temper(buffer);
+            &buffer[..]
+        });
+        let logits = tempered.unwrap_or(logits);
         let config = &self.settings.config;
         let most = match logits.len() {
             ..=PADDING => usize::MAX, // storing all takes less memory than a list of some
@@ -124,6 +132,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.open(visit);
         true
+    }
+
+    /// Divides logits by the policy's temperature.
+    #[inline]
+    pub(crate) fn temper(&self, logits: &mut [f32]) {
+        let temperature = self.settings.config.policy_temperature;
+        if temperature != 1.0 {
+            logits.iter_mut().for_each(|logit| *logit /= temperature);
+        }
     }
 
     /// The most simulations of this search that can still visit the leaf after its evaluation: more

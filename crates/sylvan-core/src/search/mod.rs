@@ -29,6 +29,8 @@ pub(crate) mod abandon; // undoes a descent that was not evaluated
 pub(crate) mod root; // root noise, and advancing to a new root
 pub(crate) mod statistics; // N, W, P of any node, for users
 pub(crate) mod restore; // a tree from the statistics of its nodes
+pub(crate) mod endings; // the shortest win
+pub(crate) mod lower_bound; // the choice by lower confidence bound
 pub(crate) mod outcome; // the policy target and the action to take
 pub(crate) mod principal_variation; // the expected line of play
 pub(crate) mod workers; // the thread pool

@@ -36,7 +36,10 @@ pub(crate) struct RootSummary {
 
 impl RootSummary {
     /// The eligible tried edges, each with its entry of `each`.
-    fn eligible_of<'a, T>(&'a self, each: &'a [T]) -> impl Iterator<Item = (&'a Tried, &'a T)> {
+    pub(super) fn eligible_of<'a, T>(
+        &'a self,
+        each: &'a [T],
+    ) -> impl Iterator<Item = (&'a Tried, &'a T)> {
         let edges = self.tried.iter().zip(each).zip(&self.eligible);
         edges
             .filter(|(_, eligible)| **eligible)
@@ -156,6 +159,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The same from a summary.
     fn preferred(&self, found: &RootSummary) -> usize {
+        let chosen = self.best_ending(found);
+        if let Some(index) = chosen.or_else(|| self.best_by_bound(found)) {
+            return index;
+        }
         let gumbel = self.tree.progress.gumbel.as_ref();
         let completion = gumbel.map(|_| self.completion(self.tree.root, &found.sums));
         let edges = &self.tree.edges;
