@@ -150,6 +150,12 @@ def train(
             "dropped (2).",
         ),
     ] = None,
+    learners: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Processes of a cluster that share each batch of the learner (1)."
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only the final summary.")
     ] = False,
@@ -201,7 +207,7 @@ def train(
     names = list(dict.fromkeys([*(log or []), *(["tensorboard"] if tensorboard else [])]))
     machines = None
     if cluster is not None:
-        limits = {"ahead": ahead, "stale": stale}
+        limits = {"ahead": ahead, "stale": stale, "learners": learners}
         machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage, limits)
     with (
         nullcontext()

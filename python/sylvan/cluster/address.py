@@ -30,6 +30,8 @@ class ClusterOptions:
     """Steps that games may run ahead of the learner."""
     stale: int = 2
     """Fast mode: steps that games may come late."""
+    learners: int = 1
+    """Processes that share the learner's batches, its own included."""
 
     @property
     def is_local(self) -> bool:

@@ -111,7 +111,7 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
         workers = options.workers or 1
         settings |= {
             "address": "local",
-            "num_cpus": workers * options.worker_threads + 1,
+            "num_cpus": workers * options.worker_threads + options.learners,
             "object_store_memory": OBJECT_STORE,
             "include_dashboard": False,
         }
@@ -221,7 +221,7 @@ class _Processes:
                 max_concurrency=4,
                 **lasting,
             )
-            .remote(run, storage, name, os.environ.get("OMP_NUM_THREADS"))
+            .remote(run, storage, name, placement, os.environ.get("OMP_NUM_THREADS"))
         )
         self._actors = [
             ray.remote(WorkerProcess)
@@ -283,7 +283,10 @@ class _Processes:
 
     def _train(self, arguments: dict[str, Any]) -> Any:
         """Start the learner's training."""
-        return self.learner.train.remote(arguments, self.workers, self._exact, self._options.stale)
+        options = self._options
+        return self.learner.train.remote(
+            arguments, self.workers, self._exact, options.stale, options.learners
+        )
 
     def close(self) -> None:
         """Write the last status and end all processes."""

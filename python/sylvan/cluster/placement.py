@@ -28,8 +28,9 @@ class Placement:
     worker_cpus: int
     """Cores of a worker; 0: it shares the cores of its machine."""
     learner_cpus: int
+    """Cores of each learner."""
     gpus: float = 0.0
-    """GPUs of each worker, and of the learner."""
+    """GPUs of each worker and learner."""
 
     @property
     def worker_threads(self) -> int:
@@ -44,7 +45,7 @@ def place(
 
     :param nodes: cores (`CPU`) and GPUs (`GPU`) of each machine.
     :param gpu: learner and workers evaluate on GPUs.
-    :param threads: of the learner.
+    :param threads: of each learner.
     :raises ClusterError: a local cluster has no GPU.
 
     >>> place([{"CPU": 8, "GPU": 1}], ClusterOptions("auto"), gpu=True, threads=8)
@@ -61,8 +62,8 @@ def _on_cores(
     cores = [int(node.get("CPU", 0)) for node in nodes]
     each = options.worker_threads
     left = sum(cores) - each * (options.workers or 1)
-    learner = max(0, min(threads, max(cores, default=0), left))
-    workers = options.workers or max(1, (sum(cores) - learner) // each)
+    learner = max(0, min(threads, max(cores, default=0), left // options.learners))
+    workers = options.workers or max(1, (sum(cores) - learner * options.learners) // each)
     return Placement(workers, each, learner)
 
 
@@ -74,10 +75,10 @@ def _with_gpus(
         raise ClusterError(
             "run.device is 'cuda', and Ray finds no GPU on this machine: omit the device."
         )
-    workers = options.workers or max(1, gpus - 1)
+    workers = options.workers or max(1, gpus - options.learners)
     if not gpus:  # an autoscaler may add some
         return Placement(workers, options.worker_threads, min(1, threads), 1.0)
-    sharing = math.ceil((workers + 1) / gpus)
+    sharing = math.ceil((workers + options.learners) / gpus)
     shares = [int(node["CPU"] // (sharing * node["GPU"])) for node in nodes if node.get("GPU")]
     each = min(shares)
     own = each if options.threads is None else options.threads

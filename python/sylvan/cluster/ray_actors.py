@@ -10,12 +10,15 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
@@ -23,13 +26,17 @@ from ray.exceptions import GetTimeoutError, RayActorError
 from sylvan.cluster.coordinator import Admission, Arrivals, Coordinator, Orders, Report, Rules
 from sylvan.cluster.lease import Lease
 from sylvan.cluster.node_cache import NodeCache
+from sylvan.cluster.placement import Placement
 from sylvan.cluster.profile import Probe, WorkerFacts
 from sylvan.cluster.relay import Event, Relay
 from sylvan.cluster.run_files import ClusterFiles, finished_in
 from sylvan.cluster.worker import Worker, WorkerOptions
 from sylvan.errors import ClusterError
 
-__all__ = ["CoordinatorProcess", "LearnerProcess", "WorkerProcess"]
+if TYPE_CHECKING:
+    from sylvan.learning.group import Group
+
+__all__ = ["CoordinatorProcess", "HelperProcess", "LearnerProcess", "WorkerProcess"]
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +54,9 @@ LEARNER_PATIENCE = 720.0
 
 FOLDER_PATIENCE = 600.0
 """Seconds in which a coordinator that is restarted waits for the run's folder."""
+
+SLOW_START = 10.0
+"""Seconds after which the user is told that the learners are not all there."""
 
 RETRY = 0.5
 """Seconds between two looks for it."""
@@ -285,6 +295,47 @@ class _LearnerLink:
         return news
 
 
+class HelperProcess:
+    """A learner that helps the first one, on some node."""
+
+    def __init__(self, run: Path, omp: str | None) -> None:
+        _set_threads(omp)
+        self._run = run
+
+    def run(self, meeting: Path, rank: int, size: int, threads: int | None) -> None:
+        """Help until the first learner is done."""
+        from sylvan.learning.base_learner import help_learning
+        from sylvan.learning.group import Group
+
+        _write_log(ClusterFiles(self._run), f"learner-{rank}")
+        _stay_local()
+        help_learning(Group(meeting, rank, size), threads)
+
+
+def _set_threads(omp: str | None) -> None:
+    os.environ.pop("OMP_NUM_THREADS", None)
+    if omp is not None:
+        os.environ["OMP_NUM_THREADS"] = omp
+
+
+def _stay_local() -> None:
+    """Let the learners of a local cluster listen on this machine only."""
+    if str(ray.util.get_node_ip_address()) == "127.0.0.1":  # type: ignore[no-untyped-call]
+        loopback = "lo0" if sys.platform == "darwin" else "lo"
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)
+
+
+def _end_with(running: Sequence[Any], over: threading.Event) -> None:
+    """End this process when another learner has ended too early."""
+    (ended, *_), _ = ray.wait(list(running), num_returns=1)
+    try:
+        ray.get(ended)
+    except Exception as error:
+        if not over.is_set():
+            log.error("another learner has ended: %s", str(error).rpartition("\n")[2])
+            os._exit(1)
+
+
 class LearnerProcess:
     """The learner: the training loop of the run.
 
@@ -292,17 +343,26 @@ class LearnerProcess:
         threads decides the order of sums, so the learner has that of a run without a cluster.
     """
 
-    def __init__(self, run: Path, storage: str | None, coordinator: str, omp: str | None) -> None:
-        os.environ.pop("OMP_NUM_THREADS", None)
-        if omp is not None:
-            os.environ["OMP_NUM_THREADS"] = omp
+    def __init__(
+        self,
+        run: Path,
+        storage: str | None,
+        coordinator: str,
+        placement: Placement,
+        omp: str | None,
+    ) -> None:
+        _set_threads(omp)
+        self._omp, self._placement = omp, placement
         self._run, self._storage, self._coordinator = run, storage, coordinator
         self._relay = Relay()
 
     def train(
-        self, arguments: dict[str, Any], workers: int, exact: bool, stale: int
+        self, arguments: dict[str, Any], workers: int, exact: bool, stale: int, learners: int
     ) -> tuple[int, str]:
-        """Train; return the number of finished steps and why it ended."""
+        """Train; return the number of finished steps and why it ended.
+
+        :param learners: processes that share each batch, this one included.
+        """
         from sylvan.cluster.player import ClusterPlayer
         from sylvan.runs.loop import train
         from sylvan.runs.run import Run
@@ -318,8 +378,52 @@ class LearnerProcess:
             identity, tell = files.identity(), self._relay.message
             return ClusterPlayer(run, link, storage, identity, workers, exact, stale, tell=tell)
 
-        outcome = train(folder=self._run, watch=self._relay, player=player, **arguments)
+        with ExitStack() as stack:
+            group = None
+            if learners > 1:
+                threads = arguments["config"].run.threads
+                group = stack.enter_context(self._helped(files, learners, threads))
+            outcome = train(
+                folder=self._run, watch=self._relay, player=player, group=group, **arguments
+            )
         return outcome.step, outcome.reason
+
+    @contextmanager
+    def _helped(self, files: ClusterFiles, learners: int, threads: int | None) -> Iterator[Group]:
+        """Start the other learners. If one dies, this process ends too, and Ray restarts it."""
+        from sylvan.learning.group import Group, LearnerLost
+
+        files.make()
+        _write_log(files, "learner")
+        meeting = files.folder / f".learners-{uuid.uuid4().hex}"
+        wanted = {"num_cpus": self._placement.learner_cpus, "num_gpus": self._placement.gpus}
+        helpers: list[Any] = [
+            ray.remote(HelperProcess).options(**wanted).remote(self._run, self._omp)
+            for _ in range(1, learners)
+        ]
+        running = [
+            helper.run.remote(meeting, rank, learners, threads)
+            for rank, helper in enumerate(helpers, 1)
+        ]
+        over = threading.Event()
+        threading.Thread(target=_end_with, args=(running, over), daemon=True).start()
+        _stay_local()
+        room = f"Waiting until the cluster has room for {learners} learners."
+        slow = threading.Timer(SLOW_START, self._relay.message, (room,))
+        slow.start()
+        group = Group(meeting, 0, learners)
+        slow.cancel()
+        try:
+            yield group
+        except LearnerLost as error:
+            log.error("%s", error)
+            os._exit(1)
+        finally:
+            over.set()
+            for helper in helpers:
+                ray.kill(helper)
+            group.close()
+            meeting.unlink(missing_ok=True)
 
     def events(self) -> list[Event]:
         """The events of the run since the last call."""

@@ -6,6 +6,7 @@ Files, in the order in which data flows.
 |---|---|
 | `schedule` | the learning rate over a run |
 | `config` | settings of the learner |
+| `group` | several processes share each batch |
 | `losses` | targets, and the losses against them |
 | `feed` | prefetches batches and copies them to the device |
 | `plugins` | a user's own network or loss |

@@ -6,11 +6,12 @@ with the game's rules) and `sylvan.muzero.learner` (sequences, for a learned mod
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -35,6 +36,13 @@ from sylvan.learning.feed import (
     batches,
 )
 from sylvan.learning.graphed import Gradients
+from sylvan.learning.group import (
+    Group,
+    LearnerLost,
+    need_shareable,
+    parts_of,
+    with_joint_norms,
+)
 from sylvan.learning.optimizer import make_optimizer, optimizer_arrays, restore_optimizer
 from sylvan.learning.progress import LearnerWatcher
 from sylvan.learning.saved_batch import save_batch
@@ -43,7 +51,7 @@ from sylvan.networks.checkpoint import load_tensors
 from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader, header_of
 
-__all__ = ["BaseLearner", "LearnerConfig", "Losses"]
+__all__ = ["BaseLearner", "LearnerConfig", "Losses", "help_learning"]
 
 State = dict[str, Any]
 """Names to NumPy arrays, numbers and strings; not nested."""
@@ -142,6 +150,8 @@ class BaseLearner(ABC, Generic[BatchT, TargetsT]):
         self._parts = torch.compile(self._losses) if self._compiles() else self._losses
         self._owed = 0.0
         self._skipped = 0
+        self._group: Group | None = None
+        """The processes that share each batch."""
 
     @property
     def averaged(self) -> nn.Module:
@@ -208,7 +218,7 @@ class BaseLearner(ABC, Generic[BatchT, TargetsT]):
             torch._foreach_copy_(self._kept, self._statistics)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        parts, errors, total = self._gradients(sent.observations, sent.targets)
+        parts, errors, total = self._all_gradients(sent)
         self._scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.config.clip or math.inf)
         if bool(torch.isfinite(total + norm)):
@@ -226,6 +236,74 @@ class BaseLearner(ABC, Generic[BatchT, TargetsT]):
         metrics = {name: part.detach() for name, part in parts.items()}
         metrics |= {"total": total.detach(), "gradient_norm": norm.detach()}
         return metrics | {"target_entropy": self._entropy(sent.targets)}
+
+    def _all_gradients(self, sent: Sent[BatchT, TargetsT]) -> Gradients:
+        """The loss of a batch; its gradients are in the parameters."""
+        if self._group is None:
+            return self._gradients(sent.observations, sent.targets)
+        parts = parts_of(sent.batch, self._group.size)
+        self._group.scatter(parts)
+        return self._joint_gradients(self._group, parts[0])
+
+    def _joint_gradients(self, group: Group, part: BatchT) -> Gradients:
+        """The loss of the joint batch and its gradients, in process 0; here is a part of it."""
+        group.copy(self._parameters)
+        self.optimizer.zero_grad(set_to_none=True)
+        own = self._sender(part)
+        with group.sharing():
+            parts, errors, total = self._computed(own.observations, own.targets)
+        joint = {name: each.detach().clone() for name, each in (*parts.items(), ("total", total))}
+        gradients = [each.grad for each in self._parameters if each.grad is not None]
+        group.add([*gradients, *joint.values()])
+        every = group.gather(errors.cpu().numpy())
+        total = joint.pop("total")
+        return joint, torch.from_numpy(np.concatenate(every)) if every else errors, total
+
+    def share(self, group: Group) -> None:
+        """Share each batch with the other processes of a group, in which `help_learning` runs.
+
+        :raises ConfigError: the loss of a batch is not the sum over its parts.
+        """
+        if self.config.loss:
+            raise ConfigError(
+                f"learner.loss is {self.config.loss!r}, whose mean over a batch several learners "
+                "cannot join: omit --learners."
+            )
+        if self.config.compile:
+            raise ConfigError(
+                "learner.compile is set, but several learners do not compile: omit it."
+            )
+        if self._scaler.is_enabled():
+            raise ConfigError(
+                "learner.precision is 'float16', but several learners need 'bfloat16' or 'float32'."
+            )
+        network = copy.deepcopy(self.network).cpu()
+        need_shareable(network, group.size, self.config.batch)
+        group.broadcast((type(self), network, self.config, self.device.type, self._settings()))
+        self._join(group)
+
+    def _join(self, group: Group) -> None:
+        with_joint_norms(self.network)
+        self._group, self._parts = group, self._losses
+
+    def end_sharing(self) -> None:
+        """Tell the other processes that no batch follows."""
+        if self._group is not None:
+            group, self._group = self._group, None
+            with suppress(LearnerLost):
+                group.scatter([None] * group.size)
+
+    def help_group(self) -> None:
+        """Compute gradients of parts of batches, until process 0 ends it."""
+        assert self._group is not None
+        self.network.train()
+        with _threads(self.threads):
+            while (part := self._group.scatter()) is not None:
+                self._joint_gradients(self._group, part)
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments of this kind of learner, by name."""
+        return {}
 
     def _computed(self, observations: torch.Tensor, targets: TargetsT) -> Gradients:
         """The loss of a batch; its gradients are added to the parameters' gradients."""
@@ -363,6 +441,17 @@ class BaseLearner(ABC, Generic[BatchT, TargetsT]):
                 f"learner.optimizer is {self.config.optimizer!r}, but the saved state is for "
                 f"{optimizer!r}: use {optimizer!r}, or begin a new run."
             )
+
+
+def help_learning(group: Group, threads: int | None = None) -> None:
+    """Help the learner of process 0 until it ends the sharing.
+
+    :param threads: PyTorch threads; None: PyTorch's default.
+    """
+    kind, network, config, device, settings = group.broadcast()
+    learner = kind(network, config, device, threads, **settings)
+    learner._join(group)
+    learner.help_group()
 
 
 def _named(figures: Mapping[str, float]) -> dict[str, float]:

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 import torch
 from torch.nn import functional
 
+from sylvan.learning.group import joint_sum
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
@@ -136,5 +137,5 @@ def _squares(found: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 def _mean(each: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """The weighted mean over a batch; 0 if all weights are 0."""
-    total = weight.sum()
+    total = joint_sum(weight.sum())
     return (each * weight).sum() / torch.where(total > 0, total, torch.ones_like(total))

@@ -7,6 +7,7 @@ inherited; the batches and their loss (`losses`) differ.
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from sylvan.learning.base_learner import BaseLearner
 from sylvan.learning.config import LearnerConfig
 from sylvan.learning.feed import Sender
 from sylvan.learning.graphed import GradientGraph, Gradients
+from sylvan.learning.group import Group
 from sylvan.muzero.build import consistency_weight
 from sylvan.muzero.config import MuZeroConfig
 from sylvan.muzero.losses import SequenceTargets, sequence_entropy, unrolled_losses
@@ -69,6 +71,13 @@ class MuZeroLearner(BaseLearner[SequenceBatch, SequenceTargets]):
         self._graph: GradientGraph[SequenceTargets] | None = None
         if self.device.type == "cuda" and not (self._compiles() or self._scaler.is_enabled()):
             self._graph = GradientGraph(self._computed, self._parameters, self._statistics)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"muzero": self.muzero}
+
+    def _join(self, group: Group) -> None:
+        super()._join(group)
+        self._graph = None
 
     def _compiles(self) -> bool:
         """Only on request: an unrolled network compiles for minutes, and a graph is as fast."""

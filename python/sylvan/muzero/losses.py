@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
+from sylvan.learning.group import joint_sum
 from sylvan.networks.muzero import MuZeroNetwork
 
 __all__ = ["SequenceTargets", "scaled_gradient", "sequence_entropy", "unrolled_losses"]
@@ -143,5 +144,5 @@ def _negative_cosine(
 def _mean(first: torch.Tensor | None, steps: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """The first state's part `[B, 1]` plus the mean over steps `[B, K]`, averaged by weight."""
     each = steps.mean(dim=1) if first is None else first[:, 0] + steps.mean(dim=1)
-    total = weight.sum()
+    total = joint_sum(weight.sum())
     return (each * weight).sum() / torch.where(total > 0, total, torch.ones_like(total))

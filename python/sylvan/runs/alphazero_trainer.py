@@ -128,6 +128,7 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
 
     def close(self) -> None:
         """Give up the games of the next lease."""
+        super().close()
         self.selfplay.stop()
 
     def _played_with(self) -> set[int]:

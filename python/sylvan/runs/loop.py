@@ -29,6 +29,7 @@ from sylvan.runs.run import Run, disk_full, locked
 from sylvan.runs.watcher import Watcher
 
 if TYPE_CHECKING:
+    from sylvan.learning.group import Group
     from sylvan.runs.fit import Fit
     from sylvan.runs.trainer import PlayerOf, Trainer
 
@@ -54,6 +55,7 @@ def train(
     start: str | PathLike[str] | None = None,
     fitted: Fit | None = None,
     player: PlayerOf | None = None,
+    group: Group | None = None,
 ) -> Outcome:
     """Start or resume the run in `folder`, until its budget is spent.
 
@@ -64,6 +66,7 @@ def train(
         start: initial network: a file, or another run's folder.
         fitted: how the settings of a new run were chosen; the time it took is part of the budget.
         player: makes what plays the run's leases; default: actors of this machine.
+        group: the processes that share the learner's batches; default: this one alone.
 
     If the run cannot be set up, the folder is left unchanged, or not created.
 
@@ -89,7 +92,7 @@ def train(
                 return done
             try:
                 trainer = _resumed(
-                    run, watch, start, 0.0 if fitted is None else fitted.spent, player
+                    run, watch, start, 0.0 if fitted is None else fitted.spent, player, group
                 )
             except BaseException:
                 _undo(run, before, created)
@@ -139,13 +142,14 @@ def _resumed(
     start: str | PathLike[str] | None,
     spent: float,
     player: PlayerOf | None,
+    group: Group | None,
 ) -> Trainer[Any]:
     """A trainer in the state of the newest checkpoint; a new run first saves one for step 0.
 
     :param spent: seconds that a new run has already used.
     """
     checkpoint, damaged = run.checkpoints.newest()
-    trainer = trainer_class(run)(run, watch, start if checkpoint is None else None, player)
+    trainer = trainer_class(run)(run, watch, start if checkpoint is None else None, player, group)
     if checkpoint is None:
         trainer.elapsed = spent
         trainer.save(spent)

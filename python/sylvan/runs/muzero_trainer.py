@@ -104,6 +104,7 @@ class MuZeroTrainer(Trainer[TorchModel]):
 
     def close(self) -> None:
         """Give up the games in progress."""
+        super().close()
         self.selfplay.stop()
 
     def _played_with(self) -> set[int]:

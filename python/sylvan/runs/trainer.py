@@ -16,6 +16,7 @@ from torch import nn
 
 from sylvan.evaluators.profile import evaluation_profile
 from sylvan.learning.base_learner import BaseLearner
+from sylvan.learning.group import Group
 from sylvan.networks.header import NetworkHeader
 from sylvan.ratings.arena import ArenaConfig
 from sylvan.replay.buffer import Replay
@@ -96,6 +97,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
 
     :param start: initial network: a file, or another run's folder.
     :param player: makes what plays the run's leases; default: actors of this machine.
+    :param group: the processes that share the learner's batches; default: this one alone.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
         watch: Watcher,
         start: str | PathLike[str] | None = None,
         player: PlayerOf | None = None,
+        group: Group | None = None,
     ) -> None:
         self.run, self.watch, self.config = run, watch, run.config
         self.seed, self.spec = run.config.run.seed, run.config.game.spec
@@ -112,6 +115,8 @@ class Trainer(ABC, Generic[EvaluatorT]):
         if start is not None:
             warm_start(network, start)
         self._create_parts(network, copy.deepcopy(network).eval())
+        if group is not None:
+            self.learner.share(group)
         self.step = 0
         self.elapsed = 0.0
         """Seconds spent on the run when its last step ended."""
@@ -282,6 +287,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
 
     def close(self) -> None:
         """Give up what is under way beside the steps."""
+        self.learner.end_sharing()
 
     # --- state ------------------------------------------------------------------------------
 
