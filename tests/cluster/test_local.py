@@ -118,7 +118,8 @@ WORKER = {"held": ["lease"], "paused": 0.0}
     [
         ({}, "every worker plays"),
         ({"age": 60.0}, "Nothing trains"),
-        ({"workers": []}, "No worker"),
+        ({"workers": [], "problems": []}, "No worker has joined"),
+        ({"workers": []}, "the disk is full"),
         ({"workers": [], "refused": {"a": "another card"}}, "another card"),
         ({"workers": [WORKER | {"paused": 3.0}]}, "the disk is full"),
         ({"leases": {"waiting": 0, "under_way": 0, "done": 4}}, "learner"),

@@ -146,8 +146,12 @@ def test_a_worker_that_cannot_start_is_started_more_and_more_rarely():
         pauses.append(restarts.pause(now + 1))
         now += 1 + pauses[-1]
     assert pauses[:3] == [0.5, 1.0, 2.0] and pauses[-1] == driver.REFUSED_PAUSE
+    assert not restarts.is_hopeless  # its process died
+    restarts.fault = "KeyError"
+    assert restarts.is_hopeless
     restarts.began = now
     assert restarts.pause(now + 1000) == 0.5
+    assert not restarts.is_hopeless
 
 
 def test_a_crash_of_native_code_is_in_the_log(tmp_path):

@@ -50,6 +50,9 @@ INTERVAL = 0.2
 RESTART_PAUSE = 0.5
 """Seconds before a dead worker is called again; calls fail at once while Ray restarts it."""
 
+STARTS = 4
+"""Failed starts of each worker, in a row, after which the run ends with the error."""
+
 REFUSED_PAUSE = 60.0
 """Seconds before a refused worker tries again: the longest pause."""
 
@@ -161,6 +164,8 @@ class Restarts:
 
     def __init__(self) -> None:
         self.began = 0.0
+        self.fault = ""
+        """Why the last start failed; empty: it did not, or the process died."""
         self._failures = 0
 
     def pause(self, now: float) -> float:
@@ -169,6 +174,11 @@ class Restarts:
             self._failures = 0
         self._failures += 1
         return min(REFUSED_PAUSE, RESTART_PAUSE * 2.0 ** min(self._failures - 1, 10))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether it has failed again and again."""
+        return bool(self.fault) and self._failures >= STARTS
 
 
 class _Processes:
@@ -356,6 +366,7 @@ class _Processes:
 
     def _worker_ended(self, reference: Any) -> None:
         number, reason = self._running.pop(reference), ""
+        self._restarts[number].fault = ""
         pause = self._restarts[number].pause(time.monotonic())
         try:
             self._result(reference)
@@ -370,6 +381,9 @@ class _Processes:
             fault = str(error).partition("\n")[0] or type(error).__name__
             reason = f"Worker {number} failed ({fault}): it is started again, later each time."
             self._say(reason, fault)
+            self._restarts[number].fault = fault
+            if all(each.is_hopeless for each in self._restarts):
+                raise ClusterError(f"No worker can start: {fault.rstrip('.')}.") from None
         self.coordinator.forget.remote(self._name(number), reason)
         self._paused[number] = time.monotonic() + pause
 

@@ -45,6 +45,8 @@ def limit_of(status: dict[str, Any]) -> str:
         refused = status["refused"]
         if refused:
             return f"All workers are refused: {next(reversed(refused.values()))}"
+        if status["problems"]:
+            return f"No worker plays: {status['problems'][-1]}"
         return "No worker has joined yet: they are starting, or the cluster has no room for them."
     if all(worker["paused"] > 0 for worker in workers):
         return f"Every worker fails and waits: {status['problems'][-1]}"
