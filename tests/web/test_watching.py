@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from websockets.sync.client import connect
 
 from sylvan.games import Chess, TicTacToe
 from sylvan.runs import history
@@ -293,6 +294,44 @@ def test_a_run_goes_on_without_its_server_and_another_server_pauses_it(training,
         state(other, "new", "running")
         other.ask(type="resume_run", run="new")
         assert "is training" in other.wait(Problem).sentence
+        other.ask(type="pause_run", run="new")
+        state(other, "new", "stopped")
+
+
+SERVER = f"""
+import sys
+from pathlib import Path
+from sylvan.web import training
+from sylvan.web.desk import Desk
+from sylvan.web.security import Policy
+from sylvan.web.server import serve
+training.PROGRAM = [sys.executable, "-c", {RUNNER!r}, "train"]
+desk = Desk(runs=(Path(sys.argv[1]),), trains=True)
+serve(desk, Policy.of("127.0.0.1", ()), 0, lambda address: print(address, flush=True))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("built")
+def test_a_server_that_is_killed_loses_no_run(tmp_path):
+    command = [sys.executable, "-c", SERVER, str(tmp_path)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    host = server.stdout.readline().strip().removeprefix("http://").rstrip("/")
+    with connect(f"ws://{host}/socket", origin=f"http://{host}") as page:
+        page.send('{"type":"start_run","name":"new","game":"tictactoe"}')
+        until = time.monotonic() + 60
+        while not Run.exists(tmp_path / "new"):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        trained(tmp_path / "new")
+        server.kill()
+    server.wait()
+    server.stdout.close()
+    with Page(Desk(runs=(tmp_path,), trains=True)) as other:
+        other.ask(type="follow", runs=[])
+        step = state(other, "new", "running").step
+        while state(other, "new", "running").step <= step:
+            pass  # it goes on
         other.ask(type="pause_run", run="new")
         state(other, "new", "stopped")
 
