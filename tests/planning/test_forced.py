@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sylvan import Forest
+from sylvan import Forest, search
 from sylvan.games import Chess, ConnectFour
 from sylvan.planning import BulkForest
 from tests.planning.bandit import Bandit, puct
@@ -106,3 +106,15 @@ def skewed_legal(leaves):
     """Logits and values that depend on the position's place in the tree."""
     logits = np.sin(leaves.actions * 0.7).astype(np.float32) * 2
     return logits, np.sin(leaves.tickets % 100).astype(np.float32)
+
+
+QUIET_SACRIFICE = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - 0 1"  # Qg6, mate in two
+
+
+def test_they_find_a_sacrifice_with_a_small_prior():
+    """Qg6 loses the queen to its first reply: after one visit PUCT takes 250,000 to come back."""
+    settings = {"evaluator": "material", "simulations": 20_000}
+    result = search(Chess(QUIET_SACRIFICE), forced_playouts=2.0, **settings)
+    assert result.stopped_by == "proven" and result.value == 1.0
+    assert Chess(QUIET_SACRIFICE).san(result.best) == "Qg6"
+    assert search(Chess(QUIET_SACRIFICE), **settings).stopped_by == "simulations"

@@ -95,7 +95,6 @@ def test_every_visit_counts_once_and_values_come_from_the_edges(shape, discount,
             assert node.N == sum(edge.N for edge in into[id(node)])
     # W of the root: its own evaluation, and W of each edge.
     [(_, own)] = evaluate([make(shape)])
-    graph.refresh(slow.root, slow)
     total = [float(np.float32(v)) for v in own]
     for edge in slow.root.children.values():
         for seat, (w, r) in enumerate(zip(edge.W, edge.reward, strict=True)):
@@ -114,6 +113,21 @@ def test_a_shared_edge_is_worth_its_visits_times_the_value_of_the_position(shape
                 position = edge.shared
                 now = [edge.N * (w / position.N) for w in position.W]
                 assert graph.worth(edge, slow) == now
+
+
+@ANY
+@given(shape=meeting(), simulations=st.integers(10, 300), seed=st.integers(0, 99))
+def test_an_edge_is_as_many_visits_old_as_its_node_has_edges_at_most(shape, simulations, seed):
+    """So many backups through a node bring all its edges up to date, whoever changed them."""
+    config = SearchConfig(simulations=simulations, transpositions=True, proofs=False, seed=seed)
+    slow = searched(make(shape), config)
+    for node in graph.positions(slow.root):
+        tried = [edge for edge in node.children.values() if edge.tried]
+        for _ in tried:
+            graph.refresh(node, slow)
+            node.N += 1
+        for edge in tried:
+            assert edge.W == graph.worth(edge, slow)
 
 
 @ANY
@@ -139,7 +153,7 @@ def test_it_proves_what_a_graph_this_small_holds(shape):
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(shape=meeting(num_players=2, zero_sum=True, chance=0.0))
 def test_values_converge_without_proofs(shape):
-    game = make(replace(shape, width=3, depth=6))
+    game = make(replace(shape, width=3, depth=6, alternate=True))
     config = SearchConfig(simulations=1500, transpositions=True, proofs=False)
     slow = searched(game, config)
     value = exact(game)[game.to_play()]

@@ -1,7 +1,7 @@
 //! Simulations per second of the search with hash-random evaluations; for Blob, of a view with
 //! random playouts.
 //!
-//! `cargo run --release --example search_speed -- [chess|graph|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
+//! `cargo run --release --example search_speed -- [chess|graph|pawns|pawns-graph|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
 //!
 //! Prints the speed of the first search, which needs new memory from the operating system, the
 //! median and the best of all searches in the process. On a busy machine, compare builds by their
@@ -15,7 +15,7 @@ use sylvan_core::playouts::{AtRandom, HashRandom, Rollout, Uniform};
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{Evaluator, Forest, Game, Timing};
 use sylvan_games::blob::{Blob, Options};
-use sylvan_games::chess::Chess;
+use sylvan_games::chess::{Chess, Material, Options as Rules};
 use sylvan_games::connect_four::ConnectFour;
 
 /// The processor time of this thread, which other processes hardly affect; 0 unless on Linux.
@@ -138,6 +138,9 @@ fn measure_blob(work: Work) {
     repeat::<Blob, Seats<8>>("blob", vec![view], config, &playouts, work.searches);
 }
 
+/// Kings and locked pawns: many lines reach the same positions.
+const FINE_70: &str = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1";
+
 fn main() {
     let mut args = std::env::args().skip(1);
     let work = args.next().unwrap_or_else(|| "chess".to_owned());
@@ -146,7 +149,7 @@ fn main() {
         simulations: number().unwrap_or(600_000),
         bytes: number().filter(|&bytes| bytes > 0),
         searches: number().unwrap_or(1),
-        transpositions: work == "graph",
+        transpositions: work.ends_with("graph"),
     };
     let each = Work {
         simulations: one.simulations / 256,
@@ -154,9 +157,12 @@ fn main() {
     };
     let games = || vec![Chess::default(); 256];
     let chess = || vec![Chess::default()];
+    let pawns = || vec![Chess::from_fen(FINE_70, Rules::default()).expect("a position")];
     let four = || vec![ConnectFour::default()];
     match work.as_str() {
         "graph" => measure("chess, a graph", chess(), one, 1, &HashRandom),
+        "pawns" => measure("Fine 70", pawns(), one, 1, &Material),
+        "pawns-graph" => measure("Fine 70, a graph", pawns(), one, 1, &Material),
         "connect4" => measure("connect four", four(), one, 1, &HashRandom),
         "uniform" => measure("chess, uniform", chess(), one, 1, &Uniform),
         "forest" => measure("chess, 256 trees", games(), each, 1, &HashRandom),

@@ -7,9 +7,9 @@ edges keep N, W and P for themselves. Then
     W(edge) = N(edge) * Q(position)         Q(position) = W / N, clipped to its proven bounds
     W(node) = its own evaluation + the sum of W over its edges
 
-so nothing is counted twice, and what one parent learns about a position, the others know. Selection
-reads the present Q of shared positions. The W of a node that was left out of a backup is brought up
-to date when the next walk backs up through it (`refresh`).
+so nothing is counted twice, and what one parent learns about a position, the others know. An edge
+keeps W and bounds from its last update, and selection reads these. Each backup through a node
+updates the edge it comes from and one more, in turn (`refresh`).
 
 There are no cycles: no position recurs on a line, since keys contain the number of plies, or, in
 chess, the plies since the last capture or pawn move.
@@ -76,20 +76,21 @@ def worth(edge: Node, search: Search) -> list[float]:
 
 
 def update(edge: Node, search: Search) -> list[float]:
-    """Bring W of a shared edge up to date; return the change."""
+    """Bring W and the proven bounds of a shared edge up to date; return the change of W."""
     old, edge.W = edge.W, worth(edge, search)
+    edge.bounds, edge.exact = edge.at.bounds, edge.at.exact
     return [new - before for new, before in zip(edge.W, old, strict=True)]
 
 
 def refresh(node: Node, search: Search) -> list[float]:
-    """Bring the shared edges of a node up to date; return by how much W of the node grows."""
+    """Bring one shared edge of a node up to date, another one at each visit; return by how much W
+    of the node grows.
+    """
     tried = sorted((c for c in node.children.values() if c.tried), key=lambda c: c.slot)
-    growth = [0.0] * search.seats
-    for edge in tried:
-        if edge.shared is not None and edge.N:
-            change = [search.config.discount * x for x in update(edge, search)]
-            growth = [g + x for g, x in zip(growth, change, strict=True)]
-    return growth
+    edge = tried[node.N % len(tried)]
+    if edge.shared is None:
+        return [0.0] * search.seats
+    return [search.config.discount * x for x in update(edge, search)]
 
 
 def positions(root: Node) -> list[Node]:

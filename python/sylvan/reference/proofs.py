@@ -43,7 +43,7 @@ def conclude(node: Node, search: Search) -> bool:
 
 def tighten(node: Node) -> bool:
     """Tighten the bounds of a node of a duel; return whether they changed."""
-    lows, highs = zip(*(c.at.bounds for c in node.children.values()), strict=True)
+    lows, highs = zip(*(c.bounds for c in node.children.values()), strict=True)
     old, best = node.bounds, max if node.seat == 0 else min
     low, high = (min(lows), max(highs)) if node.kind == "chance" else (best(lows), best(highs))
     node.bounds = (max(low, old[0]), min(high, old[1]))
@@ -53,7 +53,7 @@ def tighten(node: Node) -> bool:
 def settle(node: Node, search: Search) -> bool:
     """Prove the result of a node of another game, if possible; return whether it is new."""
     edges = list(node.children.values())
-    steps = [search.step(c, c.at.exact) for c in edges if c.at.exact is not None]
+    steps = [search.step(c, c.exact) for c in edges if c.exact is not None]
     all_exact = len(steps) == len(edges)
     if node.exact is not None or not steps or (node.kind == "chance" and not all_exact):
         return False

@@ -193,14 +193,14 @@ class Search:
         for i, edge in reversed(list(enumerate(path))):
             node, inside = edge.at, i + 1 < len(path)
             links = inside and any(c.shared for c in node.children.values())
-            growth = graph.refresh(node, self) if links else [0.0] * self.seats
+            if links:
+                growth = graph.refresh(node, self)
+                values = [v + g for v, g in zip(values, growth, strict=True)]
             if inside and (proven or (links and self.config.proofs)):
                 proven = proofs.conclude(node, self)
             if inside or not (repeated and edge.shared):
                 node.N += 1
-                grown = [w + g for w, g in zip(node.W, growth, strict=True)]
-                node.W = [w + v for w, v in zip(grown, values, strict=True)]
-                values = [v + g for v, g in zip(values, growth, strict=True)]
+                node.W = [w + v for w, v in zip(node.W, values, strict=True)]
             if edge.shared is not None:
                 edge.N += 1
                 values = graph.update(edge, self)
@@ -262,15 +262,15 @@ class Search:
 
     def step_bounds(self, node: Node, child: Node) -> tuple[float, float]:
         """Return the proven bounds of an edge for the seat that chooses."""
-        low, high = child.at.bounds if self.duel else (-np.inf, np.inf)
-        if child.at.exact is not None:
-            low = high = self.step(child, child.at.exact)[node.seat]
+        low, high = child.bounds if self.duel else (-np.inf, np.inf)
+        if child.exact is not None:
+            low = high = self.step(child, child.exact)[node.seat]
         return (low, high) if not self.duel or node.seat == 0 else (-high, -low)
 
     def q(self, node: Node, child: Node) -> f32:
         """Return Q of an edge for the seat that chooses, clipped to its proven bounds."""
         low, high = self.step_bounds(node, child)
-        mean = self.step(child, [w / child.N for w in graph.worth(child, self)])[node.seat]
+        mean = self.step(child, [w / child.N for w in child.W])[node.seat]
         return f32(min(max(mean, low), high))
 
     def available(self, node: Node, child: Node) -> int:  # noqa: ARG002

@@ -10,7 +10,6 @@
 //!     of a position   [0] [1] key
 //!                     [2] its parent; once shared, the number of edges to it (16 bits) and the
 //!                         last round of the byte budget's sweep that saw it (16 bits)
-//!                     [3] the next position of its bucket
 //!     of an edge      [0] the position; [1] visits that ended here in a draw by repetition
 //! ```
 //!
@@ -24,22 +23,36 @@ use crate::memory::pool::Pool;
 /// The most edges to a position; further lines get a node of their own.
 const MOST_EDGES: u32 = u16::MAX as u32;
 
-/// The positions of one tree by their keys: chains through the records.
+/// The positions of one tree by their keys: open addressing with linear probing. A slot also holds
+/// half of the key, so that only the last step of a search reads a record, and growing reads none.
 #[derive(Debug, Default)]
 pub struct Positions {
-    /// The first position of each bucket.
-    buckets: Vec<u32>,
+    slots: Vec<Slot>,
     len: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    id: NodeId,
+    /// The upper half of the key.
+    tag: u32,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { id: NONE, tag: 0 };
+}
+
+fn tag(key: u64) -> u32 {
+    (key >> 32) as u32
 }
 
 impl Positions {
     /// The position with this key, if one more edge may lead to it.
+    #[inline]
     pub fn find<V: Values>(&self, pool: &Pool<V>, key: u64) -> Option<NodeId> {
-        let mut id = *self.buckets.get(self.bucket(key))?;
-        while id != NONE && pool.key(id) != key {
-            id = pool.record(id)[3];
-        }
-        (id != NONE && pool.edges_to(id) < MOST_EDGES).then_some(id)
+        let fits = |id| pool.key(id) == key && pool.edges_to(id) < MOST_EDGES;
+        let at = self.search(tag(key), fits)?;
+        Some(self.slots[at].id)
     }
 
     /// Adds a position with its first parent. `bytes` counts the bytes of the tree.
@@ -50,49 +63,73 @@ impl Positions {
         parent: NodeId,
         bytes: &mut u64,
     ) {
-        if self.len == self.buckets.len() {
-            self.grow(pool, bytes);
+        *pool.record_mut(id) = [key as u32, tag(key), parent, NONE];
+        if 4 * self.len >= 3 * self.slots.len() {
+            self.grow(bytes);
         }
         self.len += 1;
-        let bucket = self.bucket(key);
-        let next = std::mem::replace(&mut self.buckets[bucket], id);
-        *pool.record_mut(id) = [key as u32, (key >> 32) as u32, parent, next];
+        self.put(Slot { id, tag: tag(key) });
     }
 
     /// Removes a position, if it is in the table.
-    pub fn remove<V: Values>(&mut self, pool: &mut Pool<V>, id: NodeId) {
-        let bucket = self.bucket(pool.key(id));
-        let Some(&first) = self.buckets.get(bucket) else {
+    pub fn remove<V: Values>(&mut self, pool: &Pool<V>, id: NodeId) {
+        let Some(mut hole) = self.search(tag(pool.key(id)), |other| other == id) else {
             return;
         };
-        let next = pool.record(id)[3];
-        let (mut before, mut at) = (NONE, first);
-        while at != NONE && at != id {
-            (before, at) = (at, pool.record(at)[3]);
-        }
-        match (at, before) {
-            (NONE, _) => return,
-            (_, NONE) => self.buckets[bucket] = next,
-            _ => pool.record_mut(before)[3] = next,
-        }
         self.len -= 1;
+        // Move later slots of the run up, but none to before its home.
+        let n = self.slots.len();
+        let distance = |from: usize, to: usize| (to + n - from) % n;
+        let mut at = self.after(hole);
+        while self.slots[at].id != NONE {
+            if distance(self.home(self.slots[at].tag), at) >= distance(hole, at) {
+                self.slots[hole] = self.slots[at];
+                hole = at;
+            }
+            at = self.after(at);
+        }
+        self.slots[hole] = Slot::EMPTY;
     }
 
-    /// The bucket of a key; keys are hashes.
-    fn bucket(&self, key: u64) -> usize {
-        key as usize & self.buckets.len().wrapping_sub(1)
+    /// The slot of a position with this tag that fits.
+    #[inline]
+    fn search(&self, tag: u32, fits: impl Fn(NodeId) -> bool) -> Option<usize> {
+        let mut at = self.home(tag);
+        while let Some(slot) = self.slots.get(at).filter(|slot| slot.id != NONE) {
+            if slot.tag == tag && fits(slot.id) {
+                return Some(at);
+            }
+            at = self.after(at);
+        }
+        None
+    }
+
+    /// The first slot for a tag; keys are hashes.
+    #[inline]
+    fn home(&self, tag: u32) -> usize {
+        ((u64::from(tag) * self.slots.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 < self.slots.len() { at + 1 } else { 0 }
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mut at = self.home(slot.tag);
+        while self.slots[at].id != NONE {
+            at = self.after(at);
+        }
+        self.slots[at] = slot;
     }
 
     #[cold]
-    fn grow<V: Values>(&mut self, pool: &mut Pool<V>, bytes: &mut u64) {
-        let len = (2 * self.buckets.len()).max(16);
-        *bytes += ((len - self.buckets.len()) * size_of::<u32>()) as u64;
-        for first in std::mem::replace(&mut self.buckets, vec![NONE; len]) {
-            let mut id = first;
-            while id != NONE {
-                let bucket = self.bucket(pool.key(id));
-                let next = std::mem::replace(&mut self.buckets[bucket], id);
-                id = std::mem::replace(&mut pool.record_mut(id)[3], next);
+    fn grow(&mut self, bytes: &mut u64) {
+        let len = (self.slots.len() / 2 * 3).max(16);
+        *bytes += ((len - self.slots.len()) * size_of::<Slot>()) as u64;
+        for slot in std::mem::replace(&mut self.slots, vec![Slot::EMPTY; len]) {
+            if slot.id != NONE {
+                self.put(slot);
             }
         }
     }
@@ -224,5 +261,51 @@ impl<V: Values> Pool<V> {
         let (now, position) = (self.worth(edge), self[self.position(edge)]);
         let old = std::mem::replace(&mut self[edge].w, now);
         (now.minus(old), self[edge].copy_proof(&position))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::contracts::numbers::PriorBits;
+    use crate::contracts::rng::mix;
+    use crate::contracts::values::Duel;
+    use crate::memory::edges::Edges;
+
+    #[test]
+    fn the_table_finds_what_it_holds() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        let mut pool = Pool::<Duel>::new(edges, 0);
+        pool.records = true;
+        let (mut table, mut held, mut bytes) = (Positions::default(), HashMap::new(), 0);
+        for i in 0..if cfg!(miri) { 200 } else { 5000 } {
+            let key = mix(mix(7, i) % 1000, 3) | u64::from(i % 3 > 0) << 63; // crowded at the end
+            match held.remove(&key) {
+                Some(id) => {
+                    assert_eq!(table.find(&pool, key), Some(id));
+                    table.remove(&pool, id);
+                }
+                None => {
+                    let id = pool.add(Node::new(0, 0, 1.0), &mut bytes);
+                    table.remove(&pool, id); // not in the table
+                    table.insert(&mut pool, (id, key), NONE, &mut bytes);
+                    held.insert(key, id);
+                }
+            }
+            assert_eq!(table.len, held.len());
+            assert!(
+                i % 97 > 0
+                    || held
+                        .iter()
+                        .all(|(&k, &id)| table.find(&pool, k) == Some(id))
+            );
+            assert!(held.contains_key(&key) == table.find(&pool, key).is_some());
+        }
     }
 }

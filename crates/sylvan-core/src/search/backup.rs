@@ -42,34 +42,37 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         leaf.w.add(&value);
         let mut end = above.len();
         while proven && end > 0 {
-            proven = self.conclude(path[end - 1].node);
-            value = self.propagate(&path[end - 1..=end], value);
+            proven = self.pool.conclude(path[end - 1].node, self.settings);
+            value = self.propagate::<false>(&path[end - 1..=end], value, false);
             end -= 1;
         }
-        self.propagate(&path[..=end], value);
+        self.propagate::<false>(&path[..=end], value, false);
         if self.settings.config.rave > 0.0 {
             self.update_amaf(path, found);
         }
     }
 
     /// Adds a value to all nodes of a path except the last; returns the value at the first.
-    pub(super) fn propagate(&mut self, path: &[Step], value: V) -> V {
+    /// `SHARED`: with transpositions; then `proven` says whether bounds of the last node changed.
+    pub(super) fn propagate<const SHARED: bool>(
+        &mut self,
+        path: &[Step],
+        value: V,
+        proven: bool,
+    ) -> V {
         let Some(fast_puct) = &self.settings.fast_puct else {
-            return propagate_slow(
-                self.pool,
-                self.settings,
-                &mut self.tree.q_range,
-                path,
-                value,
-            );
+            let q_range = &mut self.tree.q_range;
+            let from = (value, proven);
+            return propagate_slow::<V, SHARED>(self.pool, self.settings, q_range, path, from);
         };
         let levels = &mut self.scratch.levels;
         if levels.len() < path.len() {
             levels.resize(path.len(), Level::default());
         }
         let levels = &mut levels[..path.len() - 1];
-        let rule = (self.settings, fast_puct);
-        let value = propagate_fast(self.pool, rule, levels, self.tree.root, path, value);
+        let (rule, from) = ((self.settings, fast_puct), (value, proven));
+        let root = self.tree.root;
+        let value = propagate_fast::<V, SHARED>(self.pool, rule, levels, root, path, from);
         cache_next_steps(self.pool, levels);
         value
     }
@@ -150,28 +153,45 @@ impl<V: Values> Updated<V> {
 
 /// Adds a value to all nodes of a path except the last, which has it already; returns the value at
 /// the first. Calls `record` with each updated node, the next child on the path and the child's
-/// slot, and writes its results to `records`, one per level, deepest first.
+/// slot, and writes its results to `records`, one per level, deepest first. `SHARED`: positions may
+/// be shared (`graph.rs`), and `proven` says whether bounds of the last node changed.
 #[inline(always)]
-fn update_ancestors<V: Values, T>(
+fn update_ancestors<V: Values, T, const SHARED: bool>(
     pool: &mut Pool<V>,
+    settings: &Settings,
     path: &[Step],
-    discount: f64,
-    mut value: V,
+    (mut value, mut proven): (V, bool),
     records: &mut [T],
     mut record: impl FnMut(&mut Pool<V>, Updated<V>, Updated<V>, u16) -> T,
 ) -> V {
-    let Some((last, above)) = path.split_last() else {
+    let Some((&last, above)) = path.split_last() else {
         return value;
     };
-    let (mut child, mut slot) = (Updated::new(pool[last.node]), last.slot);
-    for (step, out) in above.iter().rev().zip(records) {
+    let discount = settings.config.discount;
+    let (mut child, mut taken) = (Updated::new(pool[last.node]), last);
+    for (&step, out) in above.iter().rev().zip(records) {
+        let mut growth = None;
+        if SHARED && pool[step.node].has_links() {
+            let passed = pool.pass_shared(step.node, taken, value, settings);
+            if passed.edge != taken.node {
+                child = Updated::new(pool[passed.edge]);
+            }
+            (value, growth) = (passed.value, Some(passed.growth));
+            proven |= passed.bounded;
+        }
+        if SHARED && proven {
+            proven = settings.config.proofs && pool.conclude(step.node, settings);
+        }
         value = value.step_value(&child.node.extra, discount);
+        if SHARED && let Some(growth) = growth {
+            value.add(&growth);
+        }
         let node = &mut pool[step.node];
         node.visits += 1;
         node.w.add(&value);
         let node = Updated::new(*node);
-        *out = record(pool, node, child, slot);
-        (child, slot) = (node, step.slot);
+        *out = record(pool, node, child, taken.slot);
+        (child, taken) = (node, step);
     }
     value
 }
@@ -185,47 +205,57 @@ pub struct Level {
     unvisited_score: f32,
 }
 
-/// The backup with `FastPuct`: updates all levels and writes the input of `cache_next_steps`.
-#[inline(never)] // tells the compiler that arguments do not alias, so it need not reload them
-fn propagate_fast<V: Values>(
+/// Records a visit of the child in a slot of an updated node; returns the level for
+/// `cache_next_steps`.
+#[inline(always)]
+fn record_fast<V: Values>(
     pool: &mut Pool<V>,
     (settings, fast_puct): (&Settings, &FastPuct),
+    taken: Updated<V>,
+    child: Updated<V>,
+    slot: u16,
+) -> Level {
+    let node = &taken.node;
+    let discount = settings.config.discount;
+    let mut family = pool.family_mut(node.owned);
+    let (mut explore, mut unvisited_score) = (0.0, f32::NAN);
+    if node.is_open() {
+        let [q, value] = child
+            .node
+            .q_with_parent(child.mean, taken.mean, node.seat(), discount);
+        let q = fast_puct.scale.apply(q);
+        if family.record(slot, q, child.share, child.is_first()) == 0 {
+            explore = settings.explore(node.started());
+            unvisited_score = fast_puct.unvisited_score(&family, explore, value, false);
+        }
+    } else {
+        let q = fast_puct.scale.apply(child.q(node, discount));
+        family.record(slot, q, child.share, child.is_first());
+    }
+    Level {
+        family: node.owned,
+        explore,
+        unvisited_score,
+    }
+}
+
+/// The backup with `FastPuct`: updates all levels and writes the input of `cache_next_steps`.
+#[inline(never)] // tells the compiler that arguments do not alias, so it need not reload them
+fn propagate_fast<V: Values, const SHARED: bool>(
+    pool: &mut Pool<V>,
+    rule @ (settings, fast_puct): (&Settings, &FastPuct),
     levels: &mut [Level],
     root: NodeId,
     path: &[Step],
-    value: V,
+    from: (V, bool),
 ) -> V {
-    let discount = settings.config.discount;
-    let value = update_ancestors(
+    let value = update_ancestors::<V, Level, SHARED>(
         pool,
+        settings,
         path,
-        discount,
-        value,
+        from,
         levels,
-        |pool, taken, child, slot| {
-            let node = &taken.node;
-            let mut family = pool.family_mut(node.owned);
-            let (mut explore, mut unvisited_score) = (0.0, f32::NAN);
-            if node.is_open() {
-                let [q, value] =
-                    child
-                        .node
-                        .q_with_parent(child.mean, taken.mean, node.seat(), discount);
-                let q = fast_puct.scale.apply(q);
-                if family.record(slot, q, child.share, child.is_first()) == 0 {
-                    explore = settings.explore(node.started());
-                    unvisited_score = fast_puct.unvisited_score(&family, explore, value, false);
-                }
-            } else {
-                let q = fast_puct.scale.apply(child.q(node, discount));
-                family.record(slot, q, child.share, child.is_first());
-            }
-            Level {
-                family: node.owned,
-                explore,
-                unvisited_score,
-            }
-        },
+        |pool, taken, child, slot| record_fast(pool, rule, taken, child, slot),
     );
     if path[0].node == root && fast_puct.root_differs() {
         apply_root_fpu(pool, fast_puct, levels, root);
@@ -270,21 +300,21 @@ fn cache_next_steps<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
 
 /// The backup for rules that select during the descent.
 #[inline(never)]
-fn propagate_slow<V: Values>(
+fn propagate_slow<V: Values, const SHARED: bool>(
     pool: &mut Pool<V>,
     settings: &Settings,
     q_range: &mut MinMaxStats,
     path: &[Step],
-    value: V,
+    from: (V, bool),
 ) -> V {
     let discount = settings.config.discount;
     let learns_range = settings.config.value_range == ValueRange::Tree;
     let records = &mut vec![(); path.len()]; // takes no memory
-    update_ancestors(
+    update_ancestors::<V, (), SHARED>(
         pool,
+        settings,
         path,
-        discount,
-        value,
+        from,
         records,
         |pool, taken, child, slot| {
             let node = &taken.node;

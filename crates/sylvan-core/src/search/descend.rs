@@ -82,7 +82,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.follow_cached_links(visit, &mut id)? {
             id = self.take_unvisited_edge(visit, id)?;
             // Most descents end at the new node; with transpositions it may be a known one.
-            if !self.settings.config.transpositions
+            if (!self.settings.config.transpositions || self.ends_here(visit, id))
                 && let Some(outcome) = self.classify_leaf(visit, id)?
             {
                 return Ok(outcome);
@@ -110,9 +110,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 return Ok(DescentEnd::Finished);
             }
             let step = if self.pool[id].is_open() {
-                if self.pool[id].has_links() {
-                    self.show_shared(id);
-                }
                 let choice = if self.settings.scans_all_edges() {
                     self.choose_by_scan(visit, id)?
                 } else {
@@ -356,14 +353,24 @@ fn follow_links_in_place<G: Game, V: Values, const SHARED: bool>(
         if !next.is_child() {
             return Ok((next, front.node));
         }
-        let (node, action) = match next.target() {
+        let (node, action, family) = match next.target() {
             LinkTarget::Family(family) => {
                 front = pool.front(family);
-                pool.prefetch_for_backup(front.node, family);
-                (front.node, front.action)
+                (front.node, front.action, Some(family))
             }
-            LinkTarget::Node(node) => (node, pool[node].action),
+            LinkTarget::Node(edge) if SHARED => {
+                let node = pool.position(edge);
+                let family = pool.family(node);
+                if let Some(family) = family {
+                    front = pool.front(family);
+                }
+                (node, pool[edge].action, family)
+            }
+            LinkTarget::Node(node) => (node, pool[node].action, None),
         };
+        if let Some(family) = family {
+            pool.prefetch_for_backup(node, family);
+        }
         if !G::KEEP_STATES {
             state.apply(action)?;
         }
@@ -371,7 +378,7 @@ fn follow_links_in_place<G: Game, V: Values, const SHARED: bool>(
         if SHARED && state.is_repetition() {
             return Ok((Link::UNKNOWN, node));
         }
-        if let LinkTarget::Node(node) = next.target() {
+        if family.is_none() {
             return Ok((next, node));
         }
     }

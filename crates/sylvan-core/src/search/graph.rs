@@ -11,8 +11,9 @@
 //!
 //! A walk adds one visit to every edge and position of its path, so nothing is counted twice. In
 //! the backup, W of an edge and of the nodes above it grow by the change of W(edge), not by the
-//! leaf's value. Every node of the path also brings its other shared edges up to date. Selection
-//! reads the present Q of shared positions, so nodes with such edges cache no steps.
+//! leaf's value. Every node of the path also brings one other edge up to date, the edges in turn, so
+//! W, Q and bounds of an edge are at most as many visits old as its node has edges. Selection reads
+//! these, which only backups through the node change, so steps are cached as in a tree.
 //!
 //! No cycles: keys do not recur on a line, so a walk never meets a node of its own path.
 //!
@@ -27,7 +28,9 @@ use std::collections::HashSet;
 use crate::contracts::game::{Action, Game, Turn};
 use crate::contracts::values::Values;
 use crate::memory::node::{Node, NodeId, NodeKind};
+use crate::memory::pool::Pool;
 use crate::search::descend::SearchError;
+use crate::search::settings::Settings;
 use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
@@ -123,6 +126,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         false
     }
 
+    /// Whether the end of a step to a new edge is a new position, and not a repetition.
+    #[inline(always)]
+    pub(super) fn ends_here(&self, visit: &Visit<G>, id: NodeId) -> bool {
+        let node = &self.pool[id];
+        let is_new = node.kind() == NodeKind::Leaf && !node.is_pending() && !node.is_proven();
+        is_new && !visit.state.is_repetition()
+    }
+
     /// Ends a descent that has just repeated a position of its line; returns whether it has.
     #[inline(always)]
     pub(super) fn end_repetition(&mut self, visit: &mut Visit<G>) -> bool {
@@ -150,101 +161,67 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The backup (`backup.rs`) along a path with shared positions. `repeated`: a draw by
     /// repetition, which a shared position at the end does not count.
-    pub(super) fn backup_graph(
-        &mut self,
-        path: &[Step],
-        mut value: V,
-        mut proven: bool,
-        repeated: bool,
-    ) {
-        let mut end = path.len() - 1;
-        let leaf = &mut self.pool[path[end].node];
+    pub(super) fn backup_graph(&mut self, path: &[Step], value: V, proven: bool, repeated: bool) {
+        let [.., end] = path else { return };
+        let leaf = &mut self.pool[end.node];
         if !(repeated && leaf.is_shared()) {
             leaf.visits += 1;
             leaf.w.add(&value);
         }
-        while end > 0 {
-            let first = if proven {
-                end
-            } else {
-                self.first_of_tree(path, end)
-            };
-            if first < end {
-                value = self.propagate(&path[first..=end], value);
-                end = first;
-                continue;
-            }
-            let (above, Step { node, slot }) = (path[end - 1], path[end]);
-            let edge = self.pool.edge(above.node, slot, node);
-            if edge != node {
-                self.pool[edge].visits += 1;
-                let (change, bounded) = self.pool.update_edge(edge);
-                (value, proven) = (change, proven || bounded);
-            }
-            let (growth, bounded) = self.refresh_shared(above.node);
-            if self.settings.config.proofs && (proven || bounded) {
-                proven = self.conclude(above.node);
-            }
-            self.pool[above.node].w.add(&growth);
-            value = self.propagate(&[above, Step { node: edge, slot }], value);
-            value.add(&growth);
-            if self.pool[above.node].has_links() {
-                self.forget_next(&[above]);
-            }
-            end -= 1;
+        self.propagate::<true>(path, value, proven);
+    }
+}
+
+/// A backup's passage from a position to the node above it.
+pub(super) struct Passage<V> {
+    /// The edge between them.
+    pub edge: NodeId,
+    /// By how much W of this edge grows, and by how much that of the node's other edges.
+    pub value: V,
+    pub growth: V,
+    /// Bounds of an edge changed.
+    pub bounded: bool,
+}
+
+impl<V: Values> Pool<V> {
+    /// Passes a value from the end of a step to `above`, a node with edges to shared positions:
+    /// updates the edge of the step and one other edge, another one at each visit.
+    #[inline]
+    pub(super) fn pass_shared(
+        &mut self,
+        above: NodeId,
+        Step { node, slot }: Step,
+        value: V,
+        settings: &Settings,
+    ) -> Passage<V> {
+        let mut passage = Passage {
+            edge: self.edge(above, slot, node),
+            value,
+            growth: V::default(),
+            bounded: false,
+        };
+        if passage.edge != node {
+            self[passage.edge].visits += 1;
+            (passage.value, passage.bounded) = self.update_edge(passage.edge);
         }
+        let turn = (self[above].visits % self.num_children(above) as u32) as u16;
+        let other = self.child(above, turn);
+        if self[other].is_edge() {
+            let (change, bounded) = self.update_edge(other);
+            self.show_q(above, turn, other, settings);
+            passage.growth = change.times(settings.config.discount);
+            passage.bounded |= bounded;
+        }
+        passage
     }
 
-    /// The first index from which the path up to `end` is as in a tree: no shared position, and no
-    /// node with edges to one.
-    fn first_of_tree(&self, path: &[Step], end: usize) -> usize {
-        let mut first = end;
-        while first > 0
-            && !self.pool[path[first].node].is_shared()
-            && !self.pool[path[first - 1].node].has_links()
-        {
-            first -= 1;
-        }
-        first
-    }
-
-    /// Brings the shared edges of a node up to date; returns by how much its W grows, and whether
-    /// bounds of an edge changed.
-    fn refresh_shared(&mut self, id: NodeId) -> (V, bool) {
-        let (mut growth, mut bounded) = (V::default(), false);
-        if !self.pool[id].has_links() {
-            return (growth, bounded);
-        }
-        for slot in 0..self.pool.num_children(id) as u16 {
-            let child = self.pool.child(id, slot);
-            if self.pool[child].is_edge() {
-                let (change, changed) = self.pool.update_edge(child);
-                growth.add(&change.times(self.settings.config.discount));
-                bounded |= changed;
-                self.show_q(id, slot, child);
-            }
-        }
-        (growth, bounded)
-    }
-
-    /// Updates the Q of all shared edges of a node for selection.
-    pub(super) fn show_shared(&mut self, id: NodeId) {
-        for slot in 0..self.pool.num_children(id) as u16 {
-            let child = self.pool.child(id, slot);
-            if self.pool[child].is_edge() {
-                self.show_q(id, slot, child);
-            }
-        }
-    }
-
-    fn show_q(&mut self, id: NodeId, slot: u16, child: NodeId) {
-        let node = &self.pool[id];
-        if node.kind() != NodeKind::Decision || self.pool[child].visits == 0 {
+    /// Updates the Q of an edge for selection.
+    fn show_q(&mut self, id: NodeId, slot: u16, child: NodeId, settings: &Settings) {
+        let (node, edge) = (&self[id], &self[child]);
+        if node.kind() != NodeKind::Decision || edge.visits == 0 {
             return;
         }
-        let edge = self.pool.present(child);
-        let q = edge.q(edge.mean(), node.seat(), self.settings.config.discount);
-        let q = self.settings.known.map_or(q, |scale| scale.apply(q));
-        self.pool.set_q(id, slot, q);
+        let q = edge.q(edge.mean(), node.seat(), settings.config.discount);
+        self.set_q(id, slot, settings.known.map_or(q, |scale| scale.apply(q)));
     }
 }

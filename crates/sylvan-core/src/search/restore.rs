@@ -162,7 +162,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.settings.config.proofs {
             for &id in order.iter().rev() {
                 if self.pool.ids(id).any(|child| self.pool[child].is_bounded()) {
-                    self.conclude(id);
+                    self.pool.conclude(id, self.settings);
                 }
             }
         }
