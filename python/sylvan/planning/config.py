@@ -193,7 +193,8 @@ class SearchConfig(BaseModel):
     forced_playouts: NotNegative = Field(
         0.0,
         description="PUCT: k in the sqrt(k * P * N) visits that every tried edge of the root gets, "
-        "so that noise is explored; the policy target omits them. KataGo: 2",
+        "so that noise is explored and sacrifices are looked into; the policy target omits them. "
+        "KataGo: 2",
     )
     temperature: NotNegative = Field(
         0.0, description="of the chosen action; 0: the best, 1: in proportion to visits"
