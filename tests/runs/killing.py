@@ -218,6 +218,7 @@ def load_everything() -> None:
 
 
 TIMED = ("seconds", "elapsed", "played.", "selfplay.fill", "selfplay.cache_hits")
+TIMED += ("selfplay.evaluations",)  # those that the cache did not have
 """Figures that depend on timing: on how far the next games are, and on what is in a batch."""
 
 
