@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.elo_ladder import STEPS, Meeting, expected, fitted
+from benchmarks.elo_ladder import STEPS, Meeting, expected, fitted, opponents, stockfish
 from sylvan.players.strength import LADDER, STRONGEST, WEAKEST, strength
 
 
@@ -21,6 +21,15 @@ def test_the_rungs_themselves():
 
 @given(st.floats(900, 2600), st.sampled_from([100, 1000]))
 def test_the_ladder_finds_an_elo_that_explains_the_games(elo, games):
-    meetings = [Meeting(skill, games, games * expected(elo, step)) for skill, step in STEPS.items()]
+    meetings = [
+        Meeting(stockfish(skill), games, games * expected(elo, step))
+        for skill, step in STEPS.items()
+    ]
     found, error = fitted(meetings)
     assert abs(found - elo) < 1.0 and 0 < error < 400
+
+
+def test_weak_rungs_play_the_next_stronger_rung():
+    (above,) = opponents(WEAKEST, "net.onnx")
+    assert above.elo == LADDER[1].elo and "mates=false" in above.text
+    assert [o.name for o in opponents(1750, "net.onnx")] == ["skill 3", "skill 0", "skill 5"]

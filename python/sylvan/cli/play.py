@@ -12,7 +12,7 @@ import typer
 
 from sylvan.cli import completion
 from sylvan.cli.positions import read_position
-from sylvan.cli.searching import EvaluatorOption, evaluator_of
+from sylvan.cli.searching import EvaluatorOption, evaluator_of, is_network
 from sylvan.cli.terminal import check_folder
 from sylvan.errors import ConfigError
 
@@ -179,23 +179,20 @@ def _players(
     seconds: float | None,
 ) -> tuple[Player, Player]:
     """Make the opponent and the adviser."""
-    from sylvan.engines.match.levels import ADVICE, NETWORK_WORTH, uses_network
+    from sylvan.engines.match.levels import ADVICE, NETWORK_WORTH, players_at
     from sylvan.engines.match.match import check_evaluator
-    from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
     from sylvan.players.player import SearchPlayer
 
-    own = shipped_network(start) if net is None and evaluator is None else None
-    limited = simulations is not None or seconds is not None
-    if own is not None and not limited and not uses_network(start, level):
-        own, evaluator = None, "material"
-    is_network = (net or own) is not None
-    config = _strength(level, simulations, seconds, is_network=is_network)
+    if net is None and evaluator is None and simulations is None and seconds is None:
+        return players_at(start, level)
+    by_network = is_network(start, net, evaluator)
+    config = _strength(level, simulations, seconds, is_network=by_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"
-    advice = ADVICE // (NETWORK_WORTH if is_network else 1)
+    advice = ADVICE // (NETWORK_WORTH if by_network else 1)
     if net is not None and evaluator is None and is_learned(net):
         return _planners(net, start, config, advice, name)
-    judge = evaluator_of(net or own, evaluator)
+    judge = evaluator_of(net, evaluator)
     check_evaluator(start, judge)
     return SearchPlayer(judge, config, name=name), SearchPlayer(judge, simulations=advice)
 
@@ -224,7 +221,7 @@ def _planners(
     settings = greedy(trained.search).replace(temperature=config.temperature)
     model = load_model(run)
     return (
-        ModelPlayer(model, settings.replace(simulations=config.simulations), name=name),
+        ModelPlayer(model, settings.replace(simulations=config.simulations or 1), name=name),
         ModelPlayer(model, settings.replace(simulations=advice, temperature=0.0)),
     )
 

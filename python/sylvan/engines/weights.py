@@ -14,20 +14,24 @@ BUILT_IN = ("material", "uniform", "rollout")
 
 
 def evaluator_of(
-    name: str, *, backend: str = "auto", threads: int | None = None, **cache: Any
+    name: str,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    mates: bool = True,
+    **cache: Any,
 ) -> Evaluator:
     """Return the built-in evaluator `name`, or load the network file `name`.
 
     `shipped` is the chess network that comes with Sylvan.
 
-    It also looks for short mates, which a network may hide.
-
     :param threads: threads of the network; None: the runtime's default.
+    :param mates: look for short mates, which a network may hide.
     :param cache: `cache_bytes` and `cache_boards` of `load_evaluator`.
     """
     if name in BUILT_IN:
         return evaluator_named(name)
-    options: dict[str, Any] = {"mates": True}
+    options: dict[str, Any] = {"mates": mates}
     if name == "shipped":
         name = str(shipped_network(Chess()) or "chess.onnx")
         options["name"] = "chess network"

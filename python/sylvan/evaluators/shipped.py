@@ -77,14 +77,16 @@ class Shipped:
         """Return the evaluator of the network for a game.
 
         :raises ConfigError: Sylvan has no network for this game.
-        :raises NetworkError: its file is damaged.
+        :raises NetworkError: its file is missing or damaged.
         """
-        path = shipped_network(game)
+        path = _path(game)
         if path is None:
             raise ConfigError(
                 f"No network for this {type(game).__name__} comes with Sylvan: use 'rollout', or "
                 "train a network."
             )
+        if not path.is_file():
+            raise NetworkError(f"{path.name}, a part of Sylvan, is missing: install it again.")
         return _loaded(path)
 
     def of_or(self, game: Game, fallback: Evaluator) -> Evaluator:

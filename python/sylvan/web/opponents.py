@@ -64,7 +64,9 @@ def player_for(desk: Desk, game: str, start: Game, choice: p.SeatChoice) -> Play
     name = f"{choice.network}, level {choice.level}"
     if is_learned(path):
         settings = greedy(Run.open(path).config.search)
-        settings = settings.replace(simulations=config.simulations, temperature=config.temperature)
+        settings = settings.replace(
+            simulations=config.simulations or 1, temperature=config.temperature
+        )
         return ModelPlayer(load_model(path), settings, name=name)
     judge = load_evaluator(path, cache_bytes=32 * 2**20, name=choice.network)
     check_evaluator(start, judge)

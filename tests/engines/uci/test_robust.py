@@ -22,6 +22,7 @@ from sylvan.engines.uci.commands import read_go, read_option, read_position
 from sylvan.engines.uci.engine import Engine
 from sylvan.engines.uci.options import Options, announcements, changed, table
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
+from sylvan.evaluators import MateFinder
 from sylvan.games import Chess
 from sylvan.players.strength import LADDER
 from tests.engines.uci.gui import COMMAND, Gui
@@ -402,17 +403,19 @@ def test_an_evaluator_that_fails_does_not_lose_the_game():
 
 
 def test_it_plays_with_the_shipped_network():
-    """Levels of strength were measured with `material`, which takes its place for them."""
+    """Weak levels play without the search for mates."""
     stream = io.StringIO()
     engine = Engine(Output(stream))
     limited = "setoption name UCI_LimitStrength value "
+    finders = []
     for line in ("go nodes 20", limited + "true", "go nodes 20", limited + "false", "go nodes 20"):
         engine.hear(line)
         engine.wait()
+        finders.append(isinstance(engine.thinker.evaluator, MateFinder))
     engine.leave()
-    said = [line.split()[-2:] for line in stream.getvalue().splitlines() if "evaluator is" in line]
-    network, material = ["chess", "network."], ["is", "material."]
-    assert said == [network, material, network]
+    said = [line for line in stream.getvalue().splitlines() if "evaluator is" in line]
+    assert said == ["info string The evaluator is chess network."] * 3
+    assert [finders[0], finders[2], finders[4]] == [True, False, True]
 
 
 def test_the_program_is_installed_under_its_name():

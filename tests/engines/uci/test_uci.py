@@ -8,6 +8,7 @@ import chess.engine
 import pytest
 from chess.engine import Limit, Mate, SimpleEngine
 
+from sylvan.players.strength import LADDER, STRONGEST
 from tests.engines.uci.gui import COMMAND, Gui
 
 MATE_IN_TWO = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"
@@ -156,8 +157,8 @@ def test_limited_strength(engine):
     weak = {"UCI_LimitStrength": True, "UCI_Elo": 800}
     moves = {engine.play(board, Limit(time=5), options=weak).move for _ in range(12)}
     assert len(moves) > 1  # it varies, and does not use its five seconds
-    found = engine.analyse(board, Limit(time=5), options={**weak, "UCI_Elo": 1270})
-    assert found["nodes"] == 100
+    found = engine.analyse(board, Limit(time=5), options={**weak, "UCI_Elo": STRONGEST})
+    assert found["nodes"] == LADDER[-1].simulations
 
 
 def test_a_finished_game():

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from sylvan.evaluators import shipped_network
-from sylvan.games import Chess, Game
+from sylvan.evaluators import EvaluatorLike, load_evaluator, shipped_network
+from sylvan.games import Game
 from sylvan.planning import SearchConfig
 from sylvan.players.player import SearchPlayer
 from sylvan.players.strength import STRONGEST, WEAKEST, strength
 
-__all__ = ["ADVICE", "NETWORK_WORTH", "level_settings", "players_at", "uses_network"]
+__all__ = ["ADVICE", "NETWORK_WORTH", "level_settings", "players_at"]
 
 NETWORK_WORTH = 75
-"""One evaluation by a network is worth about this many by `material`."""
+"""One evaluation by a network is worth about this many by `material` or of random games."""
 
 ADVICE = 30_000
-"""Simulations for a hint, at any level."""
+"""Simulations for a hint without a network, at any level."""
 
 
 def level_settings(level: int, *, is_network: bool) -> SearchConfig:
     """The opponent's search settings at a level."""
     limited = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
-    count = max(1, limited.simulations // NETWORK_WORTH) if is_network else limited.simulations
+    count = limited.simulations
+    if not is_network:  # equal priors are no policy to draw from
+        count = NETWORK_WORTH * max(1, count)
     return SearchConfig(simulations=count, temperature=limited.temperature)
-
-
-def uses_network(start: Game, level: int) -> bool:
-    """Whether the opponent at a level is the network that comes with Sylvan: in chess only the
-    strongest, because its levels were measured with `material`.
-    """
-    is_measured = isinstance(start, Chess) and level < 10
-    return shipped_network(start) is not None and not is_measured
 
 
 def players_at(start: Game, level: int) -> tuple[SearchPlayer, SearchPlayer]:
     """The opponent at a level, and the adviser for hints."""
-    is_network = uses_network(start, level)
-    judge = "shipped" if is_network else "material" if isinstance(start, Chess) else None
-    config = level_settings(level, is_network=is_network)
-    advice = ADVICE // (NETWORK_WORTH if is_network else 1)
+    path = shipped_network(start)
+    config = level_settings(level, is_network=path is not None)
+    judge: EvaluatorLike | None = None if path is None else "shipped"
+    if path is not None and config.simulations == 0:
+        judge = load_evaluator(path)  # weak players overlook mates
+    advice = ADVICE // (1 if path is None else NETWORK_WORTH)
     return (
         SearchPlayer(judge, config, name=f"Sylvan, level {level}"),
-        SearchPlayer(judge, simulations=advice),
+        SearchPlayer(simulations=advice),
     )

@@ -172,8 +172,7 @@ class Options:
         1500,
         "UCI_Elo",
         "spin",
-        "playing strength under UCI_LimitStrength; measured with `material`, which replaces the "
-        "shipped network",
+        "playing strength under UCI_LimitStrength; measured with the shipped network",
         least=WEAKEST,
         most=STRONGEST,
     )

@@ -72,11 +72,10 @@ class Thinker:
     def prepare(self, options: Options) -> None:
         """Load the weights of the options, unless they are loaded or have failed to load."""
         name = options.weights_file or "shipped"
-        if name == "shipped" and options.limit_strength:
-            name = "material"  # the ladder of strengths was measured with it
-        key = (
-            (name,) if name in BUILT_IN else (name, options.backend, options.threads, options.hash)
-        )
+        mates = not options.limit_strength or strength(options.elo).mates
+        key: tuple[Any, ...] = (name,)
+        if name not in BUILT_IN:
+            key = (name, options.backend, options.threads, options.hash, mates)
         if key == self._weights or options is self._failed:
             return
         try:
@@ -84,6 +83,7 @@ class Thinker:
                 name,
                 backend=options.backend,
                 threads=options.threads,
+                mates=mates,
                 cache_bytes=options.hash * 2**20 // CACHE_SHARE,
                 cache_boards=1,  # also hits positions reached by other move orders: faster
             )
