@@ -108,3 +108,24 @@ def test_a_game_is_replayed_with_what_the_search_thought(watching, folder):
         state.apply(action)
     assert replayed.plies[-1].label is None and state.is_terminal()
     assert replayed.info.returns == list(state.returns())
+
+
+def test_every_game_is_listed_on_some_page(watching, folder, monkeypatch):
+    monkeypatch.setattr("sylvan.web.replays.GAMES", 5)
+    spec, rng = GameSpec("tictactoe"), np.random.default_rng(3)
+    records = [random_record(spec, rng, opening=2, step=n) for n in range(12)]
+    for first in range(0, 12, 4):  # a shard each
+        Replay(folder / "first" / "replay", spec).append(records[first : first + 4])
+    steps, page = [], 0
+    while True:
+        watching.ask(type="list_games", run="first", page=page)
+        games = watching.wait(Games)
+        steps += [game.step for game in games.games]
+        page += 1
+        if games.is_last:
+            break
+    assert steps == list(range(11, -1, -1)) and page == 3
+    watching.ask(type="replay", run="first", number=1)  # of the last page
+    assert watching.wait(Replayed).info.step == 0
+    watching.ask(type="list_games", run="first", page=3)
+    assert watching.wait(Games).games == []

@@ -82,10 +82,11 @@ export interface Join {
   token?: string | null;
 }
 
-/** Ask for the newest self-play games of a run. */
+/** Ask for a page of the self-play games of a run, the newest first. */
 export interface ListGames {
   type: "list_games";
   run: string;
+  page?: number;
 }
 
 /** Ask which games can be played, and with which networks. */
@@ -349,10 +350,12 @@ export interface GameOffer {
   networks: string[];
 }
 
-/** The newest games of a run. */
+/** A page of the games of a run, the newest first. */
 export interface Games {
   type: "games";
   run: string;
+  page: number;
+  is_last: boolean;
   games: GameInfo[];
 }
 

@@ -22,7 +22,7 @@ from sylvan.runs.run import Run
 from sylvan.web import protocol as p
 from sylvan.web.desk import Desk
 from sylvan.web.opinion import Opinions
-from sylvan.web.replays import filmed, foreseen_from, info_of, newest_games, replayed
+from sylvan.web.replays import filmed, foreseen_from, info_of, listed_games, replayed
 from sylvan.web.rows import finite
 from sylvan.web.runs import folder_of, listed_runs, run_folder
 from sylvan.web.training import Training
@@ -89,10 +89,10 @@ class Learn(Worker[p.Request]):
                 self._looked = 0.0
                 if not show:
                     self._opinions = None
-            case p.ListGames(run=name):
-                records = self._read_games(name)
-                games = [info_of(number, record) for number, record in enumerate(records)]
-                self._send(p.Games(run=name, games=games))
+            case p.ListGames(run=name, page=page):
+                is_last = self._read_games(name, page)
+                games = [info_of(number, record) for number, record in enumerate(self._games[1])]
+                self._send(p.Games(run=name, page=page, is_last=is_last, games=games))
             case p.Replay(run=name, number=number):
                 record = self._game(name, number)
                 self._send(replayed(name, self._run(name), number, record))
@@ -168,16 +168,17 @@ class Learn(Worker[p.Request]):
             )
         )
 
-    def _read_games(self, name: str) -> list[GameRecord]:
-        """The newest games of a run, the newest first."""
-        self._games = name, newest_games(name, run_folder(self._desk, name))
-        return self._games[1]
+    def _read_games(self, name: str, page: int) -> bool:
+        """Read a page of the games of a run; returns whether it is the last one."""
+        records, has_older = listed_games(name, run_folder(self._desk, name), page)
+        self._games = name, records
+        return not has_older
 
     def _game(self, name: str, number: int) -> GameRecord:
         """A game of the list."""
-        known, records = self._games
-        if known != name:
-            records = self._read_games(name)
+        if self._games[0] != name:
+            self._read_games(name, 0)
+        records = self._games[1]
         if number >= len(records):
             raise ConfigError(f"number is {number}, but {name} lists {len(records)} games.")
         return records[number]

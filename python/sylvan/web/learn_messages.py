@@ -45,10 +45,11 @@ class Follow(Part):
 
 
 class ListGames(Part):
-    """Ask for the newest self-play games of a run."""
+    """Ask for a page of the self-play games of a run, the newest first."""
 
     type: Literal["list_games"]
     run: Name
+    page: Count = 0
 
 
 class Replay(Part):
@@ -169,10 +170,13 @@ class GameInfo(Part):
 
 
 class Games(Part):
-    """The newest games of a run."""
+    """A page of the games of a run, the newest first."""
 
     type: Literal["games"] = "games"
     run: str
+    page: int
+    is_last: bool
+    """Whether there are no older games."""
     games: list[GameInfo]
 
 

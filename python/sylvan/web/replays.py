@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from sylvan.errors import MissingExtra, RunError
 from sylvan.games import Game
 from sylvan.muzero.quality import foreseen
 from sylvan.muzero.search import greedy, latent_search
+from sylvan.replay.packing import Layout
 from sylvan.replay.record import GameRecord
-from sylvan.replay.shards import records_of
+from sylvan.replay.shards import complete, read_blocks, read_header
 from sylvan.runs.agent import load_model
 from sylvan.runs.film import film
 from sylvan.runs.run import Run
@@ -25,10 +25,10 @@ from sylvan.web.boards import board_of, mover, still
 from sylvan.web.opinion import policy_of
 from sylvan.web.rows import finite, labels_of
 
-__all__ = ["filmed", "foreseen_from", "info_of", "newest_games", "replayed"]
+__all__ = ["filmed", "foreseen_from", "info_of", "listed_games", "replayed"]
 
 GAMES = 100
-"""Games in a list."""
+"""Games on a page of the list."""
 
 STEPS = 300
 """Most steps of a film."""
@@ -40,17 +40,27 @@ AHEAD = 8
 """Steps that a model is asked to foresee."""
 
 
-def newest_games(name: str, folder: Path) -> list[GameRecord]:
-    """The newest games of a run, the newest first.
+def listed_games(name: str, folder: Path, page: int) -> tuple[list[GameRecord], bool]:
+    """`GAMES` games of a run, the newest first, and whether there are older ones.
 
-    :raises RunError: it has none.
+    :param page: 0 is the newest games, 1 the ones before them.
+    :raises RunError: the run has no games yet.
     """
-    newest: deque[GameRecord] = deque(maxlen=GAMES)
-    for path in sorted((folder / "replay").glob("*.shard"))[-2:]:  # the newest may have just begun
-        newest.extend(records_of(path, lambda _: None))
-    if not newest:
+    skipped, found = 0, list[GameRecord]()
+    for path in sorted((folder / "replay").glob("*.shard"), reverse=True):
+        layout = Layout.from_dict(read_header(path)[0])
+        blocks = read_blocks(path, layout, on_damage=lambda _: None)
+        records = [record for block in blocks for record in block.records()]
+        for record in reversed(records):
+            if skipped < GAMES * page:
+                skipped += 1
+            elif len(found) == GAMES:
+                return found, True
+            else:
+                found.append(complete(record, layout.spec) if layout.native else record)
+    if not skipped and not found:
         raise RunError(f"{name} has no games yet: wait for the end of its first step.")
-    return list(newest)[::-1]
+    return found, False
 
 
 def info_of(number: int, record: GameRecord) -> p.GameInfo:

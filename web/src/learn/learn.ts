@@ -198,7 +198,16 @@ export class Learn {
     );
     const ask = () => this.send({ type: "replay", run: message.run, number: Number(list.value) });
     list.onchange = ask;
-    this.games.replaceChildren(el("h3", {}, `Games of ${message.run}, newest first`), list);
-    ask();
+    const heading = el("h3", {}, `Games of ${message.run}, newest first`);
+    this.games.replaceChildren(heading, list, ...this.pages(message));
+    if (message.games.length) ask();
+  }
+
+  /** Buttons for newer and older games, where there are some. */
+  private pages({ run, page, is_last }: Games): HTMLElement[] {
+    const turn = (text: string, to: number) =>
+      button(text, `${text} of ${run}`, () => this.send({ type: "list_games", run, page: to }));
+    const newer = page > 0 ? [turn("Newer games", page - 1)] : [];
+    return is_last ? newer : [...newer, turn("Older games", page + 1)];
   }
 }
