@@ -217,8 +217,14 @@ def load_everything() -> None:
     torch.set_num_threads(1)
 
 
-TIMED = ("seconds", "elapsed", "played.", "selfplay.fill", "selfplay.cache_hits")
-TIMED += ("selfplay.evaluations",)  # those that the cache did not have
+TIMED = (
+    "seconds",
+    "elapsed",
+    "played.",
+    "selfplay.fill",
+    "selfplay.cache_hits",
+    "selfplay.evaluations",  # those that the cache did not have
+)
 """Figures that depend on timing: on how far the next games are, and on what is in a batch."""
 
 
