@@ -189,7 +189,7 @@ class TestPlay:
         assert "1. Ra8# 1-0" in done.stdout
 
     def test_a_loss(self):
-        done = play("Kh1\n", "chess", "r5k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1")
+        done = play("Kh1\n", "chess", "r5k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1", "-l", "10")
         assert done.exit_code == 0
         assert "You lose by checkmate." in done.stdout
 

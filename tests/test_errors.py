@@ -733,7 +733,7 @@ def test_every_error_is_one_of_ours(kind):
     assert getattr(errors, kind).__doc__
 
 
-OWN_PIPES = ["muzero/game_processes.py", "muzero/game_worker.py"]
+OWN_PIPES = ["muzero/game_processes.py", "muzero/game_worker.py", "learning/group.py"]
 """Files that pickle messages between processes of one run, through a pipe."""
 
 

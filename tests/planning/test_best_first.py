@@ -24,7 +24,8 @@ def test_the_first_edge_is_the_best_action(simulations, selection):
 
 def test_the_best_move_is_among_those_that_analyze_prints():
     for simulations in ("2000", "100000", "200000", "400000"):
-        words = ["analyze", OVERRULED, "--top", "3", "--json", "--simulations", simulations]
+        words = ["analyze", OVERRULED, "--top", "3", "--json", "--evaluator", "material"]
+        words += ["--simulations", simulations]
         facts = json.loads(CliRunner().invoke(app, words).stdout)
         assert facts["moves"][0]["move"] == facts["best"]
 
@@ -41,7 +42,7 @@ def test_moves_that_are_proven_lost_come_last():
 
 def test_below_the_root_too():
     """Of a node's edges, those that are proven worse than another come last."""
-    result = sylvan.search(Chess(OVERRULED), simulations=20_000)
+    result = sylvan.search(Chess(OVERRULED), evaluator="material", simulations=20_000)
     waiting, ordered = [result.tree.root], 0
     while waiting:
         node = waiting.pop()

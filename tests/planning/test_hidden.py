@@ -157,7 +157,7 @@ def modes(draw):
     selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
     deals = draw(st.sampled_from([1, 3, 10]))
     if selection == "gumbel":
-        config = config.replace(widening=None, rave=0.0)
+        config = config.replace(widening=None, rave=0.0, stop_early=False)
     return config.replace(hidden="determinised", deals=deals, selection=selection)
 
 

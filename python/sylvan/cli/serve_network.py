@@ -61,7 +61,7 @@ def serve_network(
     if device is not None and backend == "auto":
         backend = "torch"
     options: dict[str, Any] = {} if device is None else {"device": device}
-    evaluator = evaluator_of(network, backend=backend, threads=threads, **options)
+    evaluator = evaluator_of(network, backend=backend, threads=threads, mates=False, **options)
     address = f"socket:127.0.0.1:{port}" if port is not None else f"socket:{socket}"
     with NetworkServer(
         evaluator, address, batch=batch, fingerprint=_fingerprint(network, backend)

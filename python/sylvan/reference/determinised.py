@@ -28,7 +28,7 @@ class DeterminisedSearch:
     def plant(self, view: Game) -> None:
         """Sample deals that fit a view, and start a tree for each."""
         share = self.config.simulations and max(1, self.config.simulations // self.config.deals)
-        config = self.config.replace(simulations=share)
+        config = self.config.replace(simulations=share, stop_early=False)
         deals = [view.sample(self.dealing.split()) for _ in range(config.deals)]
         self.searches = [Search(deal, self.evaluate, config) for deal in deals]
         for search, stream in zip(self.searches, self.streams, strict=True):

@@ -59,6 +59,7 @@ NAMES = {
     "selfplay.resigned": "share of games that were resigned",
     "selfplay.unfinished": "share of games that reached the move limit",
     "selfplay.false_resignations": "share of played-on resignations that did not lose",
+    "selfplay.evaluations": "evaluations by the network, those that no cache had",
     "selfplay.cache_hits": "share of evaluations found in the cache",
     "selfplay.first_seat": "mean return of the first seat",
     "selfplay.draws": "share of games with equal returns for all seats",
