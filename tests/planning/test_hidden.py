@@ -157,7 +157,8 @@ def modes(draw):
     selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
     deals = draw(st.sampled_from([1, 3, 10]))
     if selection == "gumbel":
-        config = config.replace(widening=None, rave=0.0, stop_early=False)
+        plain = {"stop_early": False, "lcb": 0.0, "shortest_win": False}
+        config = config.replace(widening=None, rave=0.0, **plain)
     return config.replace(hidden="determinised", deals=deals, selection=selection)
 
 
