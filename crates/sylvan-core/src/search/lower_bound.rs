@@ -36,7 +36,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             if edge.visits == 0 || SHARE * u64::from(edge.visits) < most {
                 continue;
             }
-            let child = self.pool.present(edge.id);
+            let child = &self.pool[edge.id];
             let q = child.q(child.mean(), seat, self.settings.config.discount);
             let q = f64::from(scale.apply(q));
             let spread = (HIGHEST - q) * (q - f64::from(scale.lowest));
