@@ -18,8 +18,9 @@ from sylvan.runs.config import TrainingConfig, merged
 from sylvan.runs.fit import FIT, can_fit, fit, smaller, weights
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.presets import preset_settings
-from sylvan.runs.rehearsal import Costs, rehearse
+from sylvan.runs.rehearsal import Costs, _plies_of_chance, rehearse
 from sylvan.runs.run import Run
+from tests.games.sound_games import Row
 from tests.runs.test_config import LINE
 
 
@@ -260,3 +261,11 @@ def test_a_minute_has_ten_steps_and_five_ratings(tmp_path, monkeypatch, name):
     lines = list(Metrics(tmp_path / "run").lines())
     rated = [line["seconds.arena"] for line in lines if "seconds.arena" in line]
     assert len(lines) >= 10 and len(rated) >= 5 and sum(rated) <= 60 / 5
+
+
+def test_environments_that_cannot_be_copied_are_rehearsed():
+    class Single(Row):
+        def clone(self):
+            raise AssertionError("there is only one")
+
+    assert _plies_of_chance(Single(), None) == 0

@@ -144,9 +144,12 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
     )
 
 
-def _plies_of_chance(first: Game, most: int | None) -> int:
-    """Plies before a game's first choice, in which cards are dealt; at most `most`."""
-    state, plies = first.clone(), 0
+def _plies_of_chance(state: Game, most: int | None) -> int:
+    """Plies before a game's first choice, in which cards are dealt; at most `most`.
+
+    They are played in `state` itself: not every environment can be copied.
+    """
+    plies = 0
     while not state.is_terminal() and state.is_chance() and (most is None or plies < most):
         state.apply(next(iter(state.chance_outcomes()))[0])
         plies += 1
