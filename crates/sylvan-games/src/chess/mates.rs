@@ -10,12 +10,12 @@
 //! ```
 //!
 //! Moves are tried for n = 1, 2, ..., so the mate found is the shortest of those looked for. For
-//! n > 1 only checks are tried: there are few, and so are their replies. At the root of a search, whose
-//! `root_budget` is larger, mate(2) tries quiet moves too.
+//! n > 1 only checks are tried: there are few, and so are their replies. At the root of a search,
+//! whose `root_budget` is larger, mate(2) tries quiet moves too.
 //!
-//! Limits: a budget of positions; without a proof inside it, nothing is claimed. Draws by repetition are not seen, and
-//! no mate is claimed that would come after the fifty-move rule. The answer depends on the
-//! position and on whether it is the root, on nothing else.
+//! Limits: a budget of positions; without a proof inside it, nothing is claimed. Draws by repetition
+//! are not seen, and no mate is claimed that would come after the fifty-move rule. The answer
+//! depends on the position and on whether it is the root, on nothing else.
 
 use super::Chess;
 use super::movegen::{is_mate, legal_actions};
