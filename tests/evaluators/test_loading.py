@@ -30,12 +30,11 @@ def test_a_cache_and_options_come_along(tmp_path):
         cache_boards=1,
         history_fill="no",
         threads=1,
-        policy_temperature=1.5,
         name="mine",
     )
     assert isinstance(evaluator, Cached) and (evaluator.bytes, evaluator.boards) == (1000, 1)
     inner = evaluator.evaluator
-    assert (inner.threads, inner.policy_temperature, inner.name) == (1, 1.5, "mine")
+    assert (inner.threads, inner.name) == (1, "mine")
     assert evaluator.encoding.history_fill == "no"
 
 

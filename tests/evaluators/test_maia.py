@@ -80,8 +80,8 @@ def test_history_that_is_not_filled_is_another_position():
 
 def test_policy_temperature_flattens():
     """lc0's own percentages at its default temperature of 1.359."""
-    network = load_evaluator(maia(1900), policy_temperature=1.359)
-    root = Search(network, simulations=0, prior_bits=32).run(Chess(FEN)).tree.root
+    network = load_evaluator(maia(1900))
+    root = Search(network, simulations=0, policy_temperature=1.359).run(Chess(FEN)).tree.root
     shares = {Chess(FEN).action_to_string(edge.action): edge.P for edge in root.edges}
     published = {"g3f4": 0.0003, "g3g5": 0.0008, "d1d4": 0.0008, "d1d5": 0.0009}
     assert {move: shares[move] for move in published} == pytest.approx(published, abs=5.1e-5)

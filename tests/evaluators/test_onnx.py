@@ -103,13 +103,13 @@ def test_moves_left_come_along(tmp_path, observations):
 def test_legal_logits_are_gathered_and_values_are_those_of_the_mover():
     games = [Chess(moves=moves, encoder="planes18", codec="lc0") for moves in ("e4 e5 Nf3", "")]
     model, header = linear_model(games[0], "wdl")
-    evaluator = OnnxEvaluator(model, policy_temperature=2.0)
+    evaluator = OnnxEvaluator(model)
     forest = Forest(games, simulations=1)
     leaves = forest.select()
     logits, values = evaluator(leaves)
     for row, state in enumerate(leaves.states):
         planes = evaluator.expanded(state.observation()[None]).reshape(-1).astype(np.float64)
-        policy = linear_weights(header, 1858, 1) @ planes / 2
+        policy = linear_weights(header, 1858, 1) @ planes
         expected = [policy[state.logit_index(action)] for action in state.legal_actions()]
         legal = logits[leaves.offsets[row] : leaves.offsets[row + 1]]
         np.testing.assert_allclose(legal, expected, rtol=1e-4, atol=1e-3)
@@ -242,7 +242,6 @@ def test_a_header_can_be_given():
     [
         ({"threads": 0}, r"threads.*0"),
         ({"batch": -1}, r"batch.*-1"),
-        ({"policy_temperature": 0.0}, r"policy_temperature.*0.0"),
     ],
 )
 def test_settings_are_checked(options, sentence):

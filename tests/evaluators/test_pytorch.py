@@ -96,10 +96,10 @@ def test_padding_is_not_seen():
     network = build_network("1x16", game=ConnectFour(), seed=1)
     states = random_states(ConnectFour(), 11)
     plain = TorchEvaluator(network, device="cpu")
-    padded = TorchEvaluator(network, device="cpu", batch=8, policy_temperature=2.0)
+    padded = TorchEvaluator(network, device="cpu", batch=8)
     padded._lanes[0].size = lambda count: 8  # as on a GPU
     one, two = plain(leaves_of(states)), padded(leaves_of(states))
-    np.testing.assert_allclose(one[0], 2 * two[0], atol=1e-5)
+    np.testing.assert_allclose(one[0], two[0], atol=1e-5)
     np.testing.assert_allclose(one[1], two[1], atol=1e-5)
 
 
@@ -149,10 +149,9 @@ def test_many_sizes_and_new_weights(game, device):
     [
         ("connect4", {}),
         ("chess", {"batch": 3}),
-        ("connect4", {"policy_temperature": 2.0}),
         ("tictactoe", {}),
     ],
-    ids=["whole", "parts", "tempered", "another"],
+    ids=["whole", "parts", "another"],
 )
 def test_batches_of_self_play_are_read_and_answered_in_place(spec, options, monkeypatch):
     network = build_network("1x8", game=GameSpec(spec).first(), seed=1)

@@ -102,7 +102,7 @@ def load_evaluator(
     :param cache_boards: boards of history in the cache's key; None: all that the network sees.
     :param history_fill: for lc0's networks, how to fill the boards before the first.
     :param mates: in chess, look for short mates beside the network (see `MateFinder`).
-    :param options: options of the evaluator: `threads`, `policy_temperature`, ...
+    :param options: options of the evaluator: `threads`, `history_fill`, ...
     :raises NetworkError: the file is missing or damaged, or of an unknown kind.
     :raises ConfigError: the backend does not have an option.
     """

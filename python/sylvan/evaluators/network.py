@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import ConfigError, EvaluationError
+from sylvan.errors import EvaluationError
 
 if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Leaves, LeavesForest
@@ -46,22 +46,11 @@ class Inference(NamedTuple):
 
 
 class NetworkEvaluator(ABC):
-    """An evaluator that runs a network.
+    """An evaluator that runs a network."""
 
-    `policy_temperature` divides the logits: above 1, the priors are closer to uniform.
-    """
-
-    def __init__(
-        self, header: NetworkHeader, *, name: str = "network", policy_temperature: float = 1.0
-    ) -> None:
-        if not 0 < policy_temperature < float("inf"):
-            raise ConfigError(
-                f"policy_temperature is {policy_temperature}: give a positive number, 1 for the "
-                "network's own policy."
-            )
+    def __init__(self, header: NetworkHeader, *, name: str = "network") -> None:
         self.header = header
         self.name = name
-        self.policy_temperature = policy_temperature
 
     @property
     def encoding(self) -> Encoding | None:
@@ -81,13 +70,7 @@ class NetworkEvaluator(ABC):
         self.need_same_outputs(leaves)
         policy, value, _ = self.infer(leaves.observations)
         logits = legal_logits(policy, leaves.logit_indices, leaves.offsets)
-        return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
-
-    def tempered(self, logits: Floats) -> Floats:
-        """Divide logits by the policy's temperature."""
-        if self.policy_temperature == 1.0:
-            return logits
-        return logits / np.float32(self.policy_temperature)
+        return logits, self.values(value, leaves.seats, leaves.forest)
 
     def need_same_outputs(self, leaves: Leaves) -> None:
         """Check that the leaves' logits are numbered as the network's.

@@ -56,7 +56,6 @@ class OnnxEvaluator(NetworkEvaluator):
         threads: int | None = None,
         batch: int = 32,
         deterministic: bool = False,
-        policy_temperature: float = 1.0,
         header: NetworkHeader | None = None,
         name: str | None = None,
     ) -> None:
@@ -68,7 +67,7 @@ class OnnxEvaluator(NetworkEvaluator):
         """The model that runs, if it was given as bytes."""
         self._session = onnx_session(model, named)
         header = header or session_header(self._session, named)
-        super().__init__(header, name=named, policy_temperature=policy_temperature)
+        super().__init__(header, name=named)
         self.threads = threads or processors()
         self.batch = 1 if deterministic else batch
         self.deterministic = deterministic
@@ -99,7 +98,7 @@ class OnnxEvaluator(NetworkEvaluator):
             value[start:stop] = part.value
 
         self._split(len(leaves), work)
-        return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
+        return logits, self.values(value, leaves.seats, leaves.forest)
 
     def infer(self, observations: NDArray[Any]) -> Inference:
         """Run the network on observations as the game gives them, one per row."""

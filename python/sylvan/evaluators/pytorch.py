@@ -125,7 +125,6 @@ class TorchEvaluator(NetworkEvaluator):
         batch: int = 1024,
         one_size: bool = False,
         deterministic: bool = False,
-        policy_temperature: float = 1.0,
         header: NetworkHeader | None = None,
         name: str | None = None,
     ) -> None:
@@ -142,7 +141,7 @@ class TorchEvaluator(NetworkEvaluator):
                 f"{type(module).__name__} has no header: give header=NetworkHeader.for_game(game)."
             )
         name = name or type(module).__name__
-        super().__init__(header, name=name, policy_temperature=policy_temperature)
+        super().__init__(header, name=name)
         self.device = device_named(device)
         self.dtype = _dtype(dtype, self.device, deterministic)
         self.deterministic = deterministic
@@ -295,7 +294,7 @@ class TorchEvaluator(NetworkEvaluator):
         """Wait for an evaluation; return what `__call__` returns."""
         for fence in ticket.fences:
             fence.wait()
-        logits = self.tempered(ticket.batch.logits.numpy())
+        logits: Floats = ticket.batch.logits.numpy()
         return logits, self.values(ticket.value.numpy(), ticket.seats, ticket.forest)
 
     def _parts(self, count: int) -> Iterator[tuple[int, int, Lane]]:

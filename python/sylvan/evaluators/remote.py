@@ -44,7 +44,6 @@ class RemoteEvaluator(NetworkEvaluator):
         self,
         address: str,
         *,
-        policy_temperature: float = 1.0,
         name: str | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
@@ -55,11 +54,7 @@ class RemoteEvaluator(NetworkEvaluator):
         self._process = 0
         self._given_name = name
         self.welcome = self._connect()
-        super().__init__(
-            self.welcome.header,
-            name=name or self.welcome.name,
-            policy_temperature=policy_temperature,
-        )
+        super().__init__(self.welcome.header, name=name or self.welcome.name)
         self._rows = Rows(self.header)
 
     @property
@@ -84,7 +79,6 @@ class RemoteEvaluator(NetworkEvaluator):
                 answer = self._ask(Kind.EVALUATE, question, *size, packed=packed)
                 layouts = (np.float32, (size[1],)), (np.float32, (size[0], value.shape[1]))
                 logits[legal], value[part] = answer.arrays(*layouts)
-        logits = self.tempered(logits)
         if self.header.value == "seats":
             return logits, self.values(value, leaves.seats, leaves.forest)
         return logits, value[:, 0]
@@ -201,14 +195,14 @@ class RemoteEvaluator(NetworkEvaluator):
         return welcome
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (str(self.address), self.policy_temperature, self._given_name, self.timeout)
+        return _opened, (str(self.address), self._given_name, self.timeout)
 
     def __repr__(self) -> str:
         return f"RemoteEvaluator({str(self.address)!r})"
 
 
-def _opened(address: str, temperature: float, name: str | None, timeout: float) -> RemoteEvaluator:
-    return RemoteEvaluator(address, policy_temperature=temperature, name=name, timeout=timeout)
+def _opened(address: str, name: str | None, timeout: float) -> RemoteEvaluator:
+    return RemoteEvaluator(address, name=name, timeout=timeout)
 
 
 def _welcome(text: bytes) -> Welcome:

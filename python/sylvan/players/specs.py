@@ -50,7 +50,6 @@ OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
     **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
     **dict.fromkeys(("compile", "deterministic", "mates"), (bool,)),
-    "policy_temperature": (int, float),
 }
 """Settings of a network rather than of its search, and their types."""
 CACHE = 64 * 2**20
