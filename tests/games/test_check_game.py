@@ -59,6 +59,7 @@ def test_there_is_a_broken_game_for_every_method() -> None:
         "fallback_evaluator",
         "native_views",
         "is_repetition",
+        "is_forcing",
     }
     contract = {name for name in vars(Game) if not name.startswith("_")} - free
     assert contract | {"num_players", "num_actions"} == named

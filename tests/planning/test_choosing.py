@@ -1,14 +1,11 @@
-"""The choice of the final move: lower confidence bounds, shortest wins; and tempered priors."""
+"""The choice of the final move: lower confidence bounds, shortest wins."""
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import sylvan
 from sylvan import Search, SearchConfig, reference
 from sylvan.errors import ConfigError
-from sylvan.games import ConnectFour
 from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make
 from tests.planning.test_equality import run_both
 
@@ -78,20 +75,6 @@ def plies(node):
     for action in line or ():
         node = node.edge(action).child
     return len(line) if line is not None and node is not None and node.kind == "terminal" else None
-
-
-def test_a_temperature_of_priors_is_a_power_of_them():
-    plain = sylvan.search(ConnectFour(), simulations=0, evaluator="hash_random").tree.root
-    for temperature in (0.5, 2.0):
-        root = sylvan.search(
-            ConnectFour(),
-            simulations=0,
-            evaluator="hash_random",
-            policy_temperature=temperature,
-        ).tree.root
-        powers = np.array([plain.edge(a).P for a in range(7)]) ** (1 / temperature)
-        found = [root.edge(a).P for a in range(7)]
-        np.testing.assert_allclose(found, powers / powers.sum(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("other", [{"selection": "gumbel"}, {"value_range": "siblings"}])

@@ -195,6 +195,7 @@ def reference_visits(node, path=()):
     holes=st.booleans(),
     top_k=st.none() | st.integers(1, 5),
     temperature=st.sampled_from([1.0, 0.7, 3.0]),
+    floor=st.sampled_from([0.0, 0.3]),
     horizon=st.none() | st.integers(1, 4),
     rule=RULES,
     in_flight=st.sampled_from([1, 3]),
@@ -202,7 +203,18 @@ def reference_visits(node, path=()):
     scale=st.sampled_from(["tree", "siblings", (-20.0, 20.0)]),
 )
 def test_equals_the_reference(
-    seed, actions, players, holes, top_k, temperature, horizon, rule, in_flight, discount, scale
+    seed,
+    actions,
+    players,
+    holes,
+    top_k,
+    temperature,
+    floor,
+    horizon,
+    rule,
+    in_flight,
+    discount,
+    scale,
 ):
     model = TableModel(seed, actions, players, holes)
     config = SearchConfig(
@@ -214,6 +226,7 @@ def test_equals_the_reference(
         leaves_in_flight=in_flight,
         top_k=top_k,
         policy_temperature=temperature,
+        prior_floor=floor,
         horizon=horizon,
         seed=seed,
     )
@@ -228,6 +241,7 @@ def test_equals_the_reference(
         seat=players - 1,
         top_k=top_k,
         policy_temperature=temperature,
+        prior_floor=floor,
     )
     specification = reference.Search(game, evaluate, config)
     root = specification.run()

@@ -11,6 +11,8 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
     check_hidden(dict)?;
     Ok(Config {
         selection: selection(dict)?,
+        c_deviation: get(dict, "c_deviation")?,
+        usual_deviation: get(dict, "usual_deviation")?,
         fpu: fpu(dict, "fpu")?,
         fpu_root: fpu(dict, "fpu_root")?,
         value_range: value_range(dict)?,
@@ -47,6 +49,8 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         shortest_win: get(dict, "shortest_win")?,
         lcb: get(dict, "lcb")?,
         policy_temperature: get(dict, "policy_temperature")?,
+        prior_floor: get(dict, "prior_floor")?,
+        forcing_bonus: get(dict, "forcing_bonus")?,
         stop_early: get(dict, "stop_early")?,
     })
 }

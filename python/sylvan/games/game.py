@@ -250,6 +250,12 @@ class Game(ABC):
         """
         return False
 
+    def is_forcing(self, action: int) -> bool:  # noqa: ARG002
+        """Return whether a legal action forces matters, as a check or a capture does:
+        `forcing_bonus` raises its prior. Only native games are asked. Default: no.
+        """
+        return False
+
     def symmetries(self) -> Sequence[Symmetry]:
         """Return pairs of observation map and action permutation. Default: none.
 

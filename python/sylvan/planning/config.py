@@ -133,6 +133,16 @@ class SearchConfig(BaseModel):
         None, description="visits over which exploration grows (19652 in AlphaZero); None: constant"
     )
     c_factor: NotNegative = Field(1.0, description="how much exploration grows, with c_base")
+    c_deviation: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0,
+        description="PUCT: share of exploration that is in proportion to the standard deviation of "
+        "the node's values; 0: none. KataGo: 0.85",
+    )
+    usual_deviation: Annotated[float, Field(ge=0.01, le=10)] = Field(
+        0.4,
+        description="standard deviation at which c_deviation changes nothing, on the scale of "
+        "values",
+    )
     c_uct: NotNegative = Field(math.sqrt(2), description="UCT exploration")
     max_considered: Annotated[int, Field(ge=1, le=65535)] = Field(
         16, description="Gumbel: number of actions at the start of sequential halving"
@@ -180,6 +190,13 @@ class SearchConfig(BaseModel):
     discount: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="factor per step")
     policy_temperature: Annotated[float, Field(ge=0.01, le=100)] = Field(
         1.0, description="divides the logits: above 1, priors are closer to equal"
+    )
+    prior_floor: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="least prior, as a share of the highest; 0: none"
+    )
+    forcing_bonus: Annotated[float, Field(ge=0, le=10)] = Field(
+        0.0,
+        description="added to the logits of forcing actions; in chess captures, promotions, checks",
     )
 
     # Randomness in the search itself. -------------------------------------------------------------
@@ -305,17 +322,24 @@ class SearchConfig(BaseModel):
             raise ConfigError(f"transpositions=True does not work with {wrong[0]}: set only one.")
 
     def _allow_choice(self) -> None:
-        """:raises ConfigError: settings of the choice contradict each other."""
+        """:raises ConfigError: settings of a choice contradict each other."""
         gumbel = {"selection='gumbel'": self.selection == "gumbel"}
+        siblings = {"value_range='siblings'": self.value_range == "siblings"}
         others = {
             "stop_early=True": {
                 **gumbel,
                 "a temperature above 0": self.temperature > 0,
                 "lcb": self.lcb > 0,
             },
-            "lcb": {**gumbel, "value_range='siblings'": self.value_range == "siblings"},
+            "lcb": {**gumbel, **siblings},
+            "c_deviation": siblings,
         }
-        for name, is_set in (("stop_early=True", self.stop_early), ("lcb", self.lcb > 0)):
+        given = {
+            "stop_early=True": self.stop_early,
+            "lcb": self.lcb > 0,
+            "c_deviation": self.c_deviation > 0,
+        }
+        for name, is_set in given.items():
             wrong = [other for other, is_wrong in others[name].items() if is_wrong]
             if is_set and wrong:
                 raise ConfigError(f"{name} does not work with {wrong[0]}: set only one.")

@@ -33,6 +33,8 @@ class SearchSettings(Limits, total=False):
     c_puct: float
     c_base: float | None
     c_factor: float
+    c_deviation: float
+    usual_deviation: float
     c_uct: float
     max_considered: int
     gumbel_scale: float
@@ -49,6 +51,8 @@ class SearchSettings(Limits, total=False):
     value_range: Literal["game", "tree", "siblings"] | tuple[float, float]
     discount: float
     policy_temperature: float
+    prior_floor: float
+    forcing_bonus: float
 
     noise: bool
     dirichlet_alpha: float

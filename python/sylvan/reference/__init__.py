@@ -4,10 +4,12 @@ To try an idea, pass a selection rule, a function `(node, search) -> child`, as
 `Search(..., rule=...)`. In the order in which data flows:
 
 `node`          a node of the tree, and its arithmetic
+`deviation`     exploration by the deviation of values
 `selection`     PUCT and UCT
 `gumbel`        Gumbel search: sequential halving, completed Q
 `proofs`        proven results and bounds
 `graph`         transpositions: one node per position
+`priors`        options of priors: temperature, floor, bonus
 `decided`       stopping early
 `search`        the loop: walk, evaluate, expand, back up
 `endings`       the shortest win

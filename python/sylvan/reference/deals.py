@@ -17,7 +17,7 @@ import numpy as np
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
-from sylvan.reference import graph
+from sylvan.reference import graph, priors
 from sylvan.reference.node import ZERO, Node, f32
 from sylvan.reference.search import Evaluate, Evaluation, Rule, Search
 
@@ -40,7 +40,9 @@ class DealSearch(Search):
     def __init__(
         self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule | None = None
     ) -> None:
-        super().__init__(view, evaluate, config.replace(proofs=False, stop_early=False), rule)
+        super().__init__(
+            view, evaluate, config.replace(proofs=False, stop_early=False, c_deviation=0.0), rule
+        )
         deal = view.sample(Rng(0))
         self.has_rewards = type(deal).rewards is not Game.rewards
         self.plain = not self.has_rewards and config.discount == 1.0
@@ -169,8 +171,8 @@ class DealSearch(Search):
             return self.expand(walk.path, state, evaluation)
         if self.at_horizon(walk.path):
             return self.backup(walk.path, [float(f32(v)) for v in values], False)
-        priors = softmax(self.tempered(logits))
-        node.views[walk.own] = list(quantise_priors(priors, self.config.prior_bits))
+        found = softmax(priors.at_leaf(logits, state, self.config))
+        node.views[walk.own] = list(quantise_priors(found, self.config.prior_bits))
         if walk.resumes:
             walk.counted = True
             for step in walk.path:

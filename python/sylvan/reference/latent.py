@@ -15,6 +15,7 @@ import numpy as np
 from sylvan.games.game import Game, Observation
 from sylvan.planning.model import LatentModel
 from sylvan.planning.model_arrays import Array
+from sylvan.reference import priors
 
 __all__ = ["LatentGame", "evaluate"]
 
@@ -44,11 +45,12 @@ class LatentGame(Game):
         seat: int = 0,
         top_k: int | None = None,
         policy_temperature: float = 1.0,
+        prior_floor: float = 0.0,
         relative: bool = False,
         value_range: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.model, self.first, self.top_k = model, observation, top_k
-        self.relative, self.temperature = relative, np.float32(policy_temperature)
+        self.relative, self.shape = relative, (policy_temperature, prior_floor)
         self.num_actions, self.num_players, self.value_range = num_actions, num_players, value_range
         self.zero_sum = num_players == 2
         self.start = seat
@@ -108,7 +110,7 @@ def _evaluated(state: LatentGame) -> tuple[list[float], list[float]]:
         hidden, action = state.memory[state.path[:-1]].hidden, np.array(state.path[-1:])
         output = state.model.recurrent_inference(hidden, action)
         logits = np.asarray(output[2][0], np.float32)
-        highest = np.argsort(-logits / state.temperature, kind="stable")[: state.top_k]
+        highest = np.argsort(-priors.shaped(logits, *state.shape), kind="stable")[: state.top_k]
         legal = sorted(int(a) for a in highest if np.isfinite(logits[a]))
         reward = state.per_seat(output[1][0], (state.to_play() - 1) % state.num_players)
     state.memory[state.path] = Inference(output[3], reward, legal)

@@ -39,6 +39,7 @@ class Node:
     kind: str = "leaf"  # then "decision", "chance" or "terminal"
     seat: int = 0  # the seat that chooses here
     children: dict[int, Node] = field(default_factory=dict)  # by action, in the game's order
+    square: f32 = ZERO  # mean of squared values for `seat` (`deviation`)
     raw: f32 = ZERO  # the evaluator's value for the seat to move
     original: f32 = ONE  # P without noise
     tried: bool = False

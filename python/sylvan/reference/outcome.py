@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import exp, ln
-from sylvan.reference import endings, gumbel
+from sylvan.reference import deviation, endings, gumbel
 from sylvan.reference.node import Node, f32, total
 from sylvan.reference.search import Search
 from sylvan.reference.selection import puct_score, scale, values
@@ -43,6 +43,7 @@ def earned_visits(search: Search) -> list[int]:
     if config.selection != "puct" or not config.forced_playouts or root.proven is not None:
         return [c.N for c in edges]
     q, explore = values(root, search), f32(config.exploration(float(root.started)))
+    explore *= deviation.factor(root, config, scale(root, search)[1])
     top, visits = root.children[best(search)], list[int]()
     bar = puct_score(q[top.action], top.prior, top.N, explore)
     for c in edges:

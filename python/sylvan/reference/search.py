@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig
-from sylvan.reference import decided, graph, gumbel, proofs, selection
+from sylvan.reference import decided, deviation, graph, gumbel, priors, proofs, selection
 from sylvan.reference.node import ONE, TINY, ZERO, Node, f32
 
 Evaluation = tuple[Sequence[float], Sequence[float]]
@@ -37,8 +36,7 @@ class Search:
         """Search from `state`, where a seat is to move; `rule` replaces the selection rule."""
         self.state, self.evaluate, self.config = state.clone(), evaluate, config
         self.state.set_root()
-        self.rule = rule or RULES[config.selection]
-        self.rng = Rng(config.seed)
+        self.rule, self.rng = rule or RULES[config.selection], Rng(config.seed)
         self.seats, self.value_range = state.num_players, (*state.value_range,)
         self.zero_sum = bool(state.zero_sum) and self.seats == 2
         self.has_rewards = type(state).rewards is not Game.rewards
@@ -167,17 +165,13 @@ class Search:
             path[-1].reward = list(state.rewards())
         if not self.at_horizon(path):
             bits = 32 if node is self.root else self.config.prior_bits
-            priors = quantise_priors(softmax(self.tempered(logits)), bits)
-            for index, (action, prior) in enumerate(zip(legal, priors, strict=True)):
+            quantised = quantise_priors(softmax(priors.at_leaf(logits, state, self.config)), bits)
+            for index, (action, prior) in enumerate(zip(legal, quantised, strict=True)):
                 node.children[action] = self.new_node(action, index, prior)
             node.kind, node.seat, node.raw = "decision", seat, f32(values[seat])
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()
-
-    def tempered(self, logits: Sequence[float]) -> NDArray[np.float32]:
-        """Divide logits by the policy's temperature."""
-        return np.array(logits, np.float32) / f32(self.config.policy_temperature)
 
     def at_horizon(self, path: list[Node]) -> bool:
         """Return whether a leaf is too deep to be expanded; it is evaluated at each visit."""
@@ -186,10 +180,11 @@ class Search:
     def backup(
         self, path: list[Node], values: list[float], proven: bool, *, repeated: bool = False
     ) -> None:
-        """Add the values, one per seat, to every node of the path: no sign is flipped. `repeated`:
-        a draw by repetition, which a shared position at the end does not count.
+        """Add the values, one per seat, to every node of the path: no sign is flipped. A draw by
+        repetition (`repeated`) does not count for a shared position at the end.
         """
         graph.occupy(path, -1)
+        sample = values
         for i, edge in reversed(list(enumerate(path))):
             node, inside = edge.at, i + 1 < len(path)
             links = inside and any(c.shared for c in node.children.values())
@@ -201,6 +196,7 @@ class Search:
             if inside or not (repeated and edge.shared):
                 node.N += 1
                 node.W = [w + v for w, v in zip(node.W, values, strict=True)]
+                deviation.record(node, sample)
             if edge.shared is not None:
                 edge.N += 1
                 values = graph.update(edge, self)
@@ -209,7 +205,7 @@ class Search:
                 self.seen = (min(self.seen[0], q), max(self.seen[1], q))
             if self.config.rave and node.kind == "decision" and inside:
                 self.update_amaf(path[i:], values)
-            values = self.step(edge, values)
+            values, sample = self.step(edge, values), self.step(edge, sample)
 
     def update_amaf(self, path: list[Node], values: list[float]) -> None:
         """RAVE: add the value to the actions that the first node's seat took along the path."""

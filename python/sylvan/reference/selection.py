@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sylvan._native import ln
+from sylvan.reference import deviation
 from sylvan.reference.node import ONE, ZERO, Node, f32
 
 if TYPE_CHECKING:
@@ -86,10 +87,10 @@ def candidates(node: Node, search: Search) -> list[Node]:
 
 def puct(node: Node, search: Search) -> Node:
     """Return the child with the highest PUCT score; forced playouts at the root score infinity."""
-    q = values(node, search)
+    q, factor = values(node, search), deviation.factor(node, search.config, scale(node, search)[1])
 
     def key(child: Node) -> tuple[f32, f32, int]:
-        explore = f32(search.config.exploration(float(search.available(node, child))))
+        explore = factor * f32(search.config.exploration(float(search.available(node, child))))
         value = mixed(node, child, q[child.action], search)
         score = puct_score(value, child.prior, child.started, explore)
         forced = search.config.forced_visits(float(child.prior), node.started - 1)

@@ -71,6 +71,10 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub selection: Selection,
+    /// `deviation.rs`: the share of exploration in proportion to the deviation of values, and the
+    /// deviation at which it is `c(N)`.
+    pub c_deviation: f64,
+    pub usual_deviation: f64,
     pub fpu: Fpu,
     pub fpu_root: Fpu,
     pub value_range: ValueRange,
@@ -111,6 +115,10 @@ pub struct Config {
     pub lcb: f64,
     /// Divides logits, so that above 1 priors are closer to equal.
     pub policy_temperature: f32,
+    /// The least prior, as a share of the highest (`priors.rs`).
+    pub prior_floor: f64,
+    /// Added to the logits of forcing actions (`Game::is_forcing`).
+    pub forcing_bonus: f32,
     /// End a search whose choice cannot change any more (`decided.rs`).
     pub stop_early: bool,
 }
@@ -123,6 +131,8 @@ impl Default for Config {
                 c_base: None,
                 c_factor: 1.0,
             },
+            c_deviation: 0.0,
+            usual_deviation: 0.4,
             fpu: Fpu::Reduction(0.3),
             fpu_root: Fpu::Reduction(0.3),
             value_range: ValueRange::Known(-1.0, 1.0),
@@ -147,6 +157,8 @@ impl Default for Config {
             shortest_win: false,
             lcb: 0.0,
             policy_temperature: 1.0,
+            prior_floor: 0.0,
+            forcing_bonus: 0.0,
             stop_early: false,
         }
     }

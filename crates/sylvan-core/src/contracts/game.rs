@@ -226,6 +226,12 @@ pub trait Game: Clone + Send + Sync {
     fn is_repetition(&self) -> bool {
         false
     }
+
+    /// Whether a legal action forces matters, as a check or a capture does: `forcing_bonus` raises
+    /// its prior.
+    fn is_forcing(&self, _action: Action) -> bool {
+        false
+    }
 }
 
 /// The result of a call that cannot fail.

@@ -50,6 +50,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.settings.config.rave > 0.0 {
             self.update_amaf(path, found);
         }
+        if self.settings.config.c_deviation > 0.0 {
+            self.record_squares(path, found, true);
+        }
     }
 
     /// Adds a value to all nodes of a path except the last; returns the value at the first.

@@ -1,7 +1,7 @@
 //! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
 //!
-//! Priors are the softmax of the evaluator's logits, divided by a temperature, over the legal actions. A leaf gets all its
-//! edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
+//! Priors are the softmax of the evaluator's logits, changed by options (`priors.rs`), over the
+//! legal actions. A leaf gets all its edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
 //! contains the reward of the step to the leaf and its actions (`top_actions.rs`). A leaf at the
 //! horizon gets no edges: it is evaluated again at its next visit.
 
@@ -50,7 +50,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
-        self.temper(logits);
+        self.shape_priors(visit, logits);
         let n = pad(logits);
         // Back up first, to hide the softmax's latency.
         let raw = self.add_value(visit, values);
@@ -96,13 +96,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.expand(visit, buffer, values);
             return true;
         }
-        let tempered = (self.settings.config.policy_temperature != 1.0).then(|| {
+        let shape = self.settings.prior_shape;
+        let shaped = (!shape.is_plain()).then(|| {
             buffer.clear();
             buffer.extend_from_slice(logits);
-            self.temper(buffer);
+            shape.apply(buffer);
             &buffer[..]
         });
-        let logits = tempered.unwrap_or(logits);
+        let logits = shaped.unwrap_or(logits);
         let config = &self.settings.config;
         let most = match logits.len() {
             ..=PADDING => usize::MAX, // storing all takes less memory than a list of some
@@ -132,15 +133,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.open(visit);
         true
-    }
-
-    /// Divides logits by the policy's temperature.
-    #[inline]
-    pub(crate) fn temper(&self, logits: &mut [f32]) {
-        let temperature = self.settings.config.policy_temperature;
-        if temperature != 1.0 {
-            logits.iter_mut().for_each(|logit| *logit /= temperature);
-        }
     }
 
     /// The most simulations of this search that can still visit the leaf after its evaluation: more
@@ -188,6 +180,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
         node.set_seat(visit.seat);
+        let value = node.mean();
+        if self.settings.config.c_deviation > 0.0 {
+            self.record_square(id, &value);
+        }
         self.close(visit);
         if is_root {
             self.tree.views.clear_waiting(); // only the root itself was waiting

@@ -74,7 +74,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return visits;
         }
         let root = self.tree.root;
-        let explore = self.settings.explore(self.pool[root].started());
+        let explore = self.explore(root, self.pool[root].started());
         let scale = self.learned_scale(root);
         let score = |edge: &Tried, n: u32| {
             let q = self.pool.child_at(root, edge.slot.into()).q;

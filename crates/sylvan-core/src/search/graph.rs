@@ -164,11 +164,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(super) fn backup_graph(&mut self, path: &[Step], value: V, proven: bool, repeated: bool) {
         let [.., end] = path else { return };
         let leaf = &mut self.pool[end.node];
-        if !(repeated && leaf.is_shared()) {
+        let counted = !(repeated && leaf.is_shared());
+        if counted {
             leaf.visits += 1;
             leaf.w.add(&value);
         }
         self.propagate::<true>(path, value, proven);
+        if self.settings.config.c_deviation > 0.0 {
+            self.record_squares(path, value, counted);
+        }
     }
 }
 

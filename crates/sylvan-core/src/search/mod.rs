@@ -16,11 +16,13 @@ pub(crate) mod uct; // UCT
 pub(crate) mod gumbel; // the Gumbel rule inside the tree and at the root
 pub(crate) mod sequential_halving; // the schedule of visits at a Gumbel root
 pub(crate) mod forced_playouts; // forced visits at a root with noise
+pub(crate) mod deviation; // exploration by the deviation of values
 pub(crate) mod widening; // progressive widening: limits the number of tried edges
 pub(crate) mod rave; // RAVE: statistics of actions played later in a simulation
 pub(crate) mod attach; // adds a new child
 pub mod playouts; // built-in evaluators: uniform, hash-random, playouts
 pub(crate) mod top_actions; // selects the most likely actions of a learned policy
+pub(crate) mod priors; // options of priors: temperature, floor, bonus
 pub(crate) mod expand; // applies an evaluation: the leaf gets edges
 pub(crate) mod backup; // adds values to every node of the path
 pub(crate) mod graph; // transpositions: one node per position

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! `n` counts an edge's visits, including visits in flight; `N` counts the node's visits, including
-//! its own evaluation, so the first selection already follows the priors. `Q_s` is the mean over
+//! its own evaluation, so the first selection already follows the priors. With `c_deviation`, c(N) has one more factor
+//! (`deviation.rs`). `Q_s` is the mean over
 //! finished visits; before the first it is the first-play urgency. Ties: higher prior, then lower
 //! index.
 //!
@@ -61,7 +62,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let (index, prior) = self.next_unvisited(id);
             return Choice::New(index, prior);
         };
-        let explore = self.settings.explore(node.started());
+        let explore = self.explore(id, node.started());
         let (slot, score) = match self.learned_scale(id) {
             _ if head.unfinished > 0 => self.best_of_unfinished(id, explore),
             None => best_score(self.pool.groups(node.owned), explore),
@@ -182,7 +183,7 @@ impl Urgency {
 impl FastPuct {
     pub fn new(config: &Config, scale: Scale) -> Option<Self> {
         let urgency = [config.fpu, config.fpu_root].map(|rule| Urgency::new(rule, scale));
-        let bare = config.widening.is_none() && config.rave == 0.0;
+        let bare = config.widening.is_none() && config.rave == 0.0 && config.c_deviation == 0.0;
         let fast_puct = bare && matches!(config.selection, Selection::Puct { .. });
         fast_puct.then_some(Self { scale, urgency })
     }

@@ -3,6 +3,7 @@
 use crate::contracts::config::{Config, Fpu, Selection, ValueRange};
 use crate::contracts::game::Rules;
 use crate::contracts::numbers::ln;
+use crate::search::priors::PriorShape;
 use crate::search::scale::Scale;
 use crate::search::selection::FastPuct;
 
@@ -21,6 +22,7 @@ pub struct Settings {
     logs: Vec<f64>,
     /// PUCT with a known value range: the backup selects the next steps.
     pub fast_puct: Option<FastPuct>,
+    pub prior_shape: PriorShape,
     /// The first child of a node has the highest prior; its action is the note of the edges.
     pub first_is_best: bool,
     /// The current search uses no noise and no forced playouts.
@@ -44,6 +46,7 @@ impl Settings {
         };
         let mut settings = Self {
             fast_puct: known.and_then(|scale| FastPuct::new(&config, scale)),
+            prior_shape: PriorShape::new(&config),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
             deals: false,
@@ -75,6 +78,7 @@ impl Settings {
             config: Config {
                 proofs: false,
                 stop_early: false,
+                c_deviation: 0.0,
                 ..self.config
             },
             ..self

@@ -20,6 +20,7 @@ use crate::memory::node::{Node, NodeId};
 use crate::memory::pool::Pool;
 use crate::memory::positions::Positions;
 use crate::search::backup::Level;
+use crate::search::deviation::{SQUARE_BYTES, Squares};
 use crate::search::gumbel::Tried;
 use crate::search::rave::{AMAF_BYTES, Amaf};
 use crate::search::root_edges::RootEdges;
@@ -64,6 +65,8 @@ pub struct Tree<G> {
     pub kept: KeptStates<G>,
     /// AMAF statistics, with RAVE (`widening.rs`).
     pub amaf: HashMap<NodeId, Amaf>,
+    /// Mean squares of values, with `c_deviation`.
+    pub squares: Squares,
     /// Priors per view, in an information-set tree.
     pub views: ViewPriors,
     /// Descents that can continue now that they have their priors.
@@ -98,6 +101,7 @@ impl<G: Game> Tree<G> {
             edges: RootEdges::default(),
             kept: KeptStates::default(),
             amaf: HashMap::new(),
+            squares: Squares::new(),
             views: ViewPriors::default(),
             suspended: VecDeque::new(),
             rng: Rng::new(seed, stream),
@@ -187,6 +191,9 @@ impl<G: Game> Owner for Tree<G> {
             && let Some(amaf) = self.amaf.remove(&id)
         {
             self.bytes -= amaf.len() as u64 * AMAF_BYTES;
+        }
+        if !self.squares.is_empty() && self.squares.remove(&id).is_some() {
+            self.bytes -= SQUARE_BYTES;
         }
     }
 }

@@ -204,7 +204,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
             _ => {
                 let share = edge.prior / (1 + n) as f32;
-                f64::from(q + self.settings.explore(edge.available) * share)
+                f64::from(q + self.explore(context.id, edge.available) * share)
             }
         }
     }

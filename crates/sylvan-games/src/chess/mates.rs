@@ -87,7 +87,7 @@ impl MateSearch {
             self.left = self.left.checked_sub(1)?;
             let mut after = *position;
             after.play(action);
-            let check = is_check(&after);
+            let check = View::of(&after).is_check();
             let mates = match (n, check) {
                 (1, true) => is_mate(&after),
                 (1, false) => false,
@@ -116,12 +116,6 @@ impl MateSearch {
             }
         })
     }
-}
-
-/// Whether the mover is in check.
-fn is_check(position: &Position) -> bool {
-    let view = View::of(position);
-    view.attackers(view.king, view.occupied()) != 0
 }
 
 #[cfg(test)]

@@ -40,12 +40,14 @@ pub use planes::{MAX_PLANES, expand};
 pub use syzygy::{Probe, Tables};
 
 use crate::hash::mix;
+use board::Board;
 use history::History;
 use position::Position;
 use shakmaty::Setup;
 use std::convert::Infallible;
 use std::fmt;
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
+use view::View;
 
 const WHITE: Seat = 0;
 const BLACK: Seat = 1;
@@ -325,8 +327,7 @@ impl Chess {
 
     /// Whether the mover is in check.
     pub fn is_check(&self) -> bool {
-        let view = view::View::of(&self.position);
-        view.attackers(view.king, view.occupied()) != 0
+        View::of(&self.position).is_check()
     }
 
     /// Plies since the last capture or pawn move.
@@ -487,5 +488,16 @@ impl Game for Chess {
 
     fn is_repetition(&self) -> bool {
         self.history.in_tree && !self.at_root && self.is_repeated()
+    }
+
+    /// Captures, promotions and checks.
+    fn is_forcing(&self, action: Action) -> bool {
+        let mut after = self.position;
+        after.play(action);
+        let count = |board: &Board| {
+            let [pieces, pawns] = [board.occupied(), board.pawns()];
+            [pieces.count_ones(), pawns.count_ones()]
+        };
+        count(&after.board) != count(&self.position.board) || View::of(&after).is_check()
     }
 }

@@ -42,6 +42,11 @@ impl View {
         self.own | self.their
     }
 
+    /// Whether the mover is in check.
+    pub(super) fn is_check(&self) -> bool {
+        self.attackers(self.king, self.occupied()) != 0
+    }
+
     /// Their pieces that attack a square, with `occupied` blocking sliders.
     pub(super) fn attackers(&self, square: Square, occupied: u64) -> u64 {
         self.all_attackers(square, occupied) & self.their

@@ -185,6 +185,11 @@ impl PyChess {
         self.state.is_repetition()
     }
 
+    /// Whether a legal move is a capture, a promotion or a check.
+    fn is_forcing(&self, action: Action) -> bool {
+        self.state.is_forcing(action)
+    }
+
     /// The position's Zobrist key: equal for equal positions, regardless of their history.
     #[getter]
     fn zobrist(&self) -> u64 {
