@@ -1,4 +1,6 @@
-"""The PyTorch network behind an int8 model of a residual tower, to run it on a GPU.
+"""The PyTorch network behind an int8 model of a residual tower, to run or train it on a GPU.
+
+    python -m benchmarks.float_network chess.onnx chess.safetensors
 
 `sylvan.networks.quantize` writes a convolution as
 
@@ -6,20 +8,23 @@
 
 so the float weights are w8 * scale * s_out / s_in and the bias is bias8 * scale * s_out + offset.
 The step `s_in` of a sum of two layers and `s_out`, `offset` of a block's last convolution are
-constants of the model. The step between the two convolutions of a block is not stored and cancels.
+constants of the model. The step between the two convolutions of a block is not stored and cancels,
+so it is chosen for training: each hidden channel gets the same weight norm on both of its sides.
 All other layers have their weights as they are, some in half precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import NetworkError
+from sylvan.errors import NetworkError, SylvanError
 from sylvan.evaluators.onnx import onnx_session, session_header
 from sylvan.networks.onnx_file import read_model
 
@@ -54,8 +59,30 @@ def float_network(path: Path) -> Network:
     expected = {name: tensor.shape for name, tensor in module.state_dict().items()}
     if {name: array.shape for name, array in arrays.items()} != expected:
         raise NetworkError(f"{path.name} has other layers than its header says: give .safetensors.")
+    _balance(arrays, header.architecture["blocks"])
     load_tensors(module, arrays)
     return module.eval()
+
+
+def _balance(arrays: dict[str, Floats], blocks: int) -> None:
+    """Give each hidden channel of a block the same weight norm in both convolutions.
+
+    A factor passes through the ReLU between them, so the outputs stay. AdamW changes all weights
+    by about the same amount: without this, the tiny ones would be overwritten in a few updates.
+    """
+    for block in range(blocks):
+        first, bias, second = (
+            f"body.blocks.{block}.{name}.0.{kind}"
+            for name, kind in (("conv1", "weight"), ("conv1", "bias"), ("conv2", "weight"))
+        )
+        before = np.sqrt((arrays[first] ** 2).sum(axis=(1, 2, 3)))
+        after = np.sqrt((arrays[second] ** 2).sum(axis=(0, 2, 3)))
+        used = (before > 0) & (after > 0)
+        factor = np.sqrt(np.divide(after, before, out=np.ones_like(before), where=used))
+        factor[~used] = 1.0
+        arrays[first] = arrays[first] * factor[:, None, None, None]
+        arrays[bias] = arrays[bias] * factor
+        arrays[second] = arrays[second] / factor[:, None, None]
 
 
 def _place(name: str) -> int:
@@ -105,3 +132,23 @@ def _step(name: str, constants: dict[str, NDArray[Any]]) -> Floats:
     if f"{name}/inverse" in constants:
         return 1 / constants[f"{name}/inverse"].reshape(-1)
     return constants.get(f"{name}/4/size", np.float32(1)).reshape(-1)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Convert a file."""
+    from sylvan.networks.checkpoint import save_network
+
+    parser = argparse.ArgumentParser(description="Convert an int8 model to float weights.")
+    parser.add_argument("source", type=Path, help="an int8 .onnx of a residual tower")
+    parser.add_argument("target", type=Path, help="the .safetensors to write")
+    given = parser.parse_args(arguments)
+    network = float_network(given.source)
+    save_network(network, given.target, training_step=network.header.training_step or 0)
+    print(f"{given.target}: {network.parameter_count:,} parameters, norm folded.")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except SylvanError as error:
+        sys.exit(f"error: {error}")
