@@ -48,7 +48,7 @@ def positions(**settings) -> tuple[BaseLearner, object]:
     extra = {"value": "wdl", "moves_left": True, "auxiliary": {"owner": 4}, "norm": "batch"}
     network = build_network("2x8", game=ConnectFour(), seed=1, **extra)
     learner = Learner(network, LearnerConfig(**FLAT | settings), "cpu", threads=1)
-    return learner, MadeUp(learner.header, {"owner": 4})
+    return learner, MadeUp(learner.header, {"owner": 4}, files=0.3)
 
 
 def sequences(**settings) -> tuple[BaseLearner, object]:

@@ -20,6 +20,7 @@ class MadeUpBatch:
     moves_left: np.ndarray | None = None
     positions: np.ndarray | None = None
     auxiliary: dict[str, np.ndarray] = field(default_factory=dict)
+    from_file: np.ndarray | None = None
 
 
 class MadeUp:
@@ -28,8 +29,14 @@ class MadeUp:
     The first number of an observation determines the winner and the best action.
     """
 
-    def __init__(self, header: NetworkHeader, auxiliary: dict[str, int] | None = None) -> None:
-        self.header = header
+    def __init__(
+        self,
+        header: NetworkHeader,
+        auxiliary: dict[str, int] | None = None,
+        files: float | None = None,
+    ) -> None:
+        """:param files: fraction of positions from files."""
+        self.header, self.files = header, files
         self.auxiliary = auxiliary or {}
         self.drawn = 0
 
@@ -62,6 +69,7 @@ class MadeUp:
                 name: np.repeat(good[:, None], width, axis=1).astype(np.float32)
                 for name, width in self.auxiliary.items()
             },
+            from_file=None if self.files is None else np.arange(count) >= count * (1 - self.files),
         )
 
     def _values(self, good: np.ndarray) -> np.ndarray:

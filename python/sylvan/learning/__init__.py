@@ -41,6 +41,12 @@ Pretraining on packed chess games, which all stay on the device:
 | `imitation_checkpoint` | saves and resumes |
 | `imitation_log` | the log |
 | `imitation_run` | the whole run, from files to an exported network |
+
+Self-play beside games:
+
+| file | idea |
+|---|---|
+| `file_games` | mixes the games of files into the batches of self-play |
 """
 
 from typing import TYPE_CHECKING

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from sylvan.learning.schedule import ScheduleConfig
 
-__all__ = ["LearnerConfig", "OptimizerName"]
+__all__ = ["LearnerConfig", "OptimizerName", "RunLearnerConfig"]
 
 OptimizerName = Literal["adamw", "sgd"]
 
@@ -59,3 +60,31 @@ class LearnerConfig(ScheduleConfig):
         """The weight of a part in the total loss."""
         own = {"policy": self.policy_weight, "value": self.value_weight}
         return (own | {"moves_left": self.moves_left_weight}).get(part, self.auxiliary_weight)
+
+
+class RunLearnerConfig(LearnerConfig):
+    """Batches, optimiser, loss weights, precision, and games of files."""
+
+    games: tuple[str, ...] = Field(
+        (),
+        description="files of games to learn from beside self-play, so that a network that began "
+        "with them does not forget them: those of `sylvan pretrain`, such as .pgn and, for chess, "
+        ".bin.xz",
+    )
+    games_share: float = Field(
+        0.25, ge=0, lt=1, description="fraction of each batch that is drawn from `games`, if given"
+    )
+
+    @classmethod
+    def title(cls) -> str:
+        """The section's name in files and messages."""
+        return "learner"
+
+    @field_validator("games", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
+    def resolved(self) -> Self:
+        """A copy with absolute paths of files."""
+        return self.replace(games=tuple(str(Path(path).resolve()) for path in self.games))

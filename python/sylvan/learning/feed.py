@@ -77,6 +77,10 @@ class TrainingBatch(AnyBatch, Protocol):
     def auxiliary(self) -> Mapping[str, NDArray[np.float32]]:
         """Name to `[B, ...]`."""
 
+    @property
+    def from_file(self) -> NDArray[np.bool_] | None:
+        """`[B]` whether an example is of `learner.games`; None if there are none."""
+
 
 Drawn = TypeVar("Drawn", covariant=True)
 BatchT = TypeVar("BatchT", bound=AnyBatch)
@@ -224,4 +228,5 @@ class PositionSender(Sender[TrainingBatch, Targets]):
             weight=self.sent(batch.weight),
             moves_left=None if batch.moves_left is None else self.sent(batch.moves_left),
             auxiliary={name: self.sent(array) for name, array in (batch.auxiliary or {}).items()},
+            from_file=None if batch.from_file is None else self.sent(batch.from_file),
         )

@@ -16,7 +16,7 @@ One game in a hundred, chosen by a hash of its number, is held out for testing.
 from __future__ import annotations
 
 import lzma
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from sylvan import _native
 from sylvan.errors import ConfigError
 from sylvan.evaluators.splitting import processors
 
-__all__ = ["GameTable", "is_game_file", "is_held_out", "read_game_files"]
+__all__ = ["GameTable", "game_columns", "is_game_file", "is_held_out", "read_game_files"]
 
 HELD_OUT = 100
 """One game in this many is held out."""
@@ -119,27 +119,21 @@ def read_game_files(
 
     :raises ConfigError: a file cannot be read, or the files have no usable positions.
     """
-    threads = threads or processors()
     blocks: list[dict[str, torch.Tensor]] = []
     train: list[torch.Tensor] = []
     test: dict[str, torch.Tensor] = {}
     rows = games = 0
     for path in paths:
-        file = _native.ChessGameFile(_bytes(path))
-        first_row, faults, held = rows, [file.cut] if file.cut else [], []
-        count = min(file.num_games, most_games or file.num_games)
-        for first in range(0, count, GAMES_AT_ONCE):
-            columns, wrong = file.read(first, min(first + GAMES_AT_ONCE, count), threads)
+        held = []
+        for columns in game_columns(path, threads, tell, most_games):
             is_held = torch.from_numpy(is_held_out(columns.pop("games")))
-            faults += wrong
+            games += int((columns["plies_left"] == 1).sum())
             numbers = torch.arange(rows, rows + len(is_held))
             train.append(numbers[~is_held].to(device))
             held.append(numbers[is_held].to(device))
             rows += len(is_held)
             blocks.append({name: _tensor(each, device) for name, each in columns.items()})
         test[path.name] = torch.cat(held) if held else torch.zeros(0, dtype=torch.int64)
-        games += count - len(faults) + bool(file.cut)
-        _report(path, file, rows - first_row, count, faults, tell)
     if not any(len(each) for each in train):
         names = ", ".join(map(str, paths))
         raise ConfigError(f"No position in {names} is usable: give packed game files.")
@@ -153,6 +147,25 @@ def read_game_files(
         games=games,
         most_choices=int(tensors["choices"].max()),
     )
+
+
+def game_columns(
+    path: Path, threads: int | None, tell: Tell, most_games: int | None = None
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Read a file: columns of at most `GAMES_AT_ONCE` games each, see `_native.ChessGameFile.read`.
+
+    The other arguments are those of `read_game_files`.
+    """
+    file = _native.ChessGameFile(_bytes(path))
+    faults = [file.cut] if file.cut else []
+    count, positions = min(file.num_games, most_games or file.num_games), 0
+    for first in range(0, count, GAMES_AT_ONCE):
+        last = min(first + GAMES_AT_ONCE, count)
+        columns, wrong = file.read(first, last, threads or processors())
+        faults += wrong
+        positions += len(columns["facts"])
+        yield columns
+    _report(path, file, positions, count, faults, tell)
 
 
 def _bytes(path: Path) -> bytes:

@@ -26,7 +26,14 @@ from torch import nn
 from sylvan.learning.base_learner import BaseLearner, Losses
 from sylvan.learning.config import LearnerConfig
 from sylvan.learning.feed import PositionSender, TrainingBatch
-from sylvan.learning.losses import Targets, losses, priorities, target_entropy
+from sylvan.learning.losses import (
+    SOURCES,
+    Targets,
+    losses,
+    losses_by_source,
+    priorities,
+    target_entropy,
+)
 from sylvan.learning.plugins import Loss, loss_named
 
 __all__ = ["Learner", "LearnerConfig", "Losses"]
@@ -57,7 +64,12 @@ class Learner(BaseLearner[TrainingBatch, Targets]):
         with self._precision():
             output = self.network(observations)
         errors = priorities(output, targets, self.header)
-        return dict(self._loss(output, targets, self.header)), errors
+        logged = losses_by_source(output, targets, self.header)
+        return dict(self._loss(output, targets, self.header)) | logged, errors
+
+    def _weight(self, part: str) -> float:
+        """The weight of a part in the total loss; parts by source are only logged."""
+        return 0.0 if part.startswith(SOURCES) else super()._weight(part)
 
     def _entropy(self, targets: Targets) -> torch.Tensor:
         return target_entropy(targets)

@@ -21,7 +21,7 @@ All sums are fp32, whatever the precision of the network.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch.nn import functional
@@ -30,10 +30,22 @@ from sylvan.learning.group import joint_sum
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
-__all__ = ["Targets", "losses", "policy_loss", "priorities", "target_entropy", "value_loss"]
+__all__ = [
+    "SOURCES",
+    "Targets",
+    "losses",
+    "losses_by_source",
+    "policy_loss",
+    "priorities",
+    "target_entropy",
+    "value_loss",
+]
 
 PLIES = 20.0
 """Unit of the moves-left error, in plies."""
+
+SOURCES = ("selfplay.", "games.")
+"""Prefixes of losses by source: of the replay, of the games of files."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,8 @@ class Targets:
     """`[B, 1]` plies to the end of the game; negative if it was not played to its end."""
     auxiliary: Mapping[str, torch.Tensor] = field(default_factory=dict)
     """Name to `[B, ...]`."""
+    from_file: torch.Tensor | None = None
+    """`[B]` bool, whether a position is of `learner.games`; None if there are none."""
 
 
 def losses(
@@ -73,6 +87,21 @@ def losses(
         if name in targets.auxiliary:
             parts[name] = _mean(_squares(answer, targets.auxiliary[name]), targets.weight)
     return parts
+
+
+@torch.no_grad()
+def losses_by_source(
+    output: NetworkOutput, targets: Targets, header: NetworkHeader
+) -> dict[str, torch.Tensor]:
+    """Policy and value losses of self-play and of files apart, to log; empty without files."""
+    if targets.from_file is None:
+        return {}
+    found = {}
+    for source, chosen in zip(SOURCES, (~targets.from_file, targets.from_file), strict=True):
+        part = replace(targets, weight=targets.weight * chosen)
+        found[f"{source}policy"] = policy_loss(output.policy, part)
+        found[f"{source}value"] = value_loss(output.value, part, header)
+    return found
 
 
 def policy_loss(logits: torch.Tensor, targets: Targets) -> torch.Tensor:

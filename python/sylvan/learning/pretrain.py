@@ -51,6 +51,8 @@ __all__ = [
     "PretrainConfig",
     "Scores",
     "import_examples",
+    "is_held_out_record",
+    "need_labelled_games",
     "pretrain",
     "score",
 ]
@@ -148,11 +150,7 @@ def import_examples(
 
     :raises ConfigError: the files have no usable examples.
     """
-    if spec.first().num_players != 2 or not spec.first().zero_sum:
-        raise ConfigError(
-            f"Examples have one value, but {spec.short_name} is not a zero-sum game of two seats: "
-            "train it by self-play."
-        )
+    need_labelled_games(spec)
     note = folder / "imported.json"
     made_of = {
         "sources": [[str(path), path.stat().st_size if path.exists() else 0] for path in sources],
@@ -177,7 +175,7 @@ def import_examples(
         shard.append(some, together=256)
         for record in some:
             positions += len(record.searched)
-            held_out += len(record.searched) * _is_held_out(records)
+            held_out += len(record.searched) * is_held_out_record(records)
             records += 1
         size += shard.length - before
     if not positions:
@@ -187,6 +185,15 @@ def import_examples(
     imported = Imported(records, positions, held_out, skipped.count, skipped.first, size)
     write_bytes(note, json.dumps(asdict(imported) | {"made_of": made_of}, indent=2).encode())
     return imported
+
+
+def need_labelled_games(spec: GameSpec) -> None:
+    """:raises ConfigError: the game is not a zero-sum game of two seats."""
+    if spec.first().num_players != 2 or not spec.first().zero_sum:
+        raise ConfigError(
+            f"Examples have one value, but {spec.short_name} is not a zero-sum game of two seats: "
+            "train it by self-play."
+        )
 
 
 def _batched(
@@ -266,7 +273,7 @@ class ExampleStream:
         for path in sorted(self._folder.glob("*.shard")):
             for block in read_blocks(path, self._layout, on_damage=self._note):
                 numbers = np.arange(number, number + len(block))
-                yield block.kept(_is_held_out(numbers) == held_out)
+                yield block.kept(is_held_out_record(numbers) == held_out)
                 number += len(block)
 
     def _endless(self) -> Iterator[Block]:
@@ -303,7 +310,7 @@ class ExampleStream:
         return maker.make(picked, np.ones(count, np.float32), np.random.default_rng(0))
 
 
-def _is_held_out(number: Any) -> Any:
+def is_held_out_record(number: Any) -> Any:
     """Whether a record is held out, by its number; also for an array of numbers."""
     return number % HELD_OUT == HELD_OUT - 1
 

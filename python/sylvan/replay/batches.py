@@ -8,7 +8,7 @@ augmentation).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,11 @@ class Batch:
     moves_left: NDArray[np.float32] | None
     """`[B, 1]` plies to the end of the game; -1 if it was not played to its end."""
     positions: NDArray[np.int64]
-    """`[B, 2]` record and ply of each row, for `update_priorities`."""
+    """`[B, 2]` record and ply of each row, for `update_priorities`; -1 if not from the replay."""
     auxiliary: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     """Auxiliary targets: name to `[B, ...]`."""
+    from_file: NDArray[np.bool_] | None = None
+    """`[B]` whether a row is of `learner.games`; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -58,6 +60,21 @@ class Batch:
         }
         auxiliary = {name: value[begin:end] for name, value in self.auxiliary.items()}
         return Batch(**arrays, auxiliary=auxiliary)
+
+    @classmethod
+    def joined(cls, first: Batch, second: Batch) -> Batch:
+        """The rows of both, which have the same arrays."""
+        names = [each.name for each in fields(cls) if each.name != "auxiliary"]
+        parts = ((getattr(first, name), getattr(second, name)) for name in names)
+        arrays: dict[str, Any] = {
+            name: None if own is None else np.concatenate([own, other])
+            for name, (own, other) in zip(names, parts, strict=True)
+        }
+        auxiliary = {
+            name: np.concatenate([own, second.auxiliary[name]])
+            for name, own in first.auxiliary.items()
+        }
+        return cls(**arrays, auxiliary=auxiliary)
 
 
 class BatchMaker:

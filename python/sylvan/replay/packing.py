@@ -22,7 +22,7 @@ from sylvan.games.naming import GameSpec
 from sylvan.replay.games import Games
 from sylvan.replay.record import GameRecord
 
-__all__ = ["ENDINGS", "Block", "Layout"]
+__all__ = ["ENDINGS", "ONE", "Block", "Layout"]
 
 ENDINGS = ("end", "limit", "resign", "labelled")
 """`GameRecord.ending` by its code."""

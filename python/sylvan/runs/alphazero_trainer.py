@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -10,6 +12,8 @@ from sylvan.evaluators import Evaluator
 from sylvan.evaluators.cached import network_of
 from sylvan.evaluators.profile import network_profile
 from sylvan.evaluators.pytorch import TorchEvaluator
+from sylvan.learning.feed import Examples
+from sylvan.learning.file_games import FileGames, MixedExamples
 from sylvan.learning.inference import (
     SelfPlayEvaluator,
     SwappableModel,
@@ -63,6 +67,15 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
             value=header.value,
             encoding=header.encoding,
         )
+        if config.learner.games:
+            self.games = FileGames(
+                [Path(path) for path in config.learner.games],
+                spec,
+                header,
+                config.targets,
+                threads,
+                config.replay.threads,
+            )
         search = config.search.replace(threads=threads or 1)
         self.selfplay = SelfPlay(
             spec,
@@ -98,6 +111,20 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
             for evaluator, kernels in zip(self.evaluators, chosen, strict=False):
                 if isinstance(evaluator, TorchEvaluator):
                     evaluator.use_kernels(kernels)
+
+    @property
+    def examples(self) -> Examples[Any]:
+        """The source of the learner's batches."""
+        if self.games is None:
+            return self.replay
+        return MixedExamples(self.replay, self.games, self.config.learner.games_share)
+
+    def learn(self, begin: float, end: float) -> dict[str, float]:
+        """Update the network, as soon as the games of files are read."""
+        if self.games is not None:
+            for note in self.games.wait():
+                self.watch.message(note)
+        return super().learn(begin, end)
 
     def _play(self, *, last: bool) -> Sequence[GameRecord]:
         before = self._kernels

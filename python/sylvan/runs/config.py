@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from sylvan.errors import ConfigError
 from sylvan.games.naming import GameSpec
-from sylvan.learning.config import LearnerConfig
+from sylvan.learning.config import RunLearnerConfig
 from sylvan.muzero.config import SHAPING, MuZeroConfig
 from sylvan.planning.config import ALIASES, SearchConfig
 from sylvan.ratings.arena import ArenaConfig
@@ -196,7 +196,7 @@ class TrainingConfig(Section):
     selfplay: SelfPlayConfig = _defaults(SelfPlayConfig)
     targets: TargetConfig = _defaults(TargetConfig)
     replay: ReplayConfig = _defaults(ReplayConfig)
-    learner: LearnerConfig = _defaults(LearnerConfig)
+    learner: RunLearnerConfig = _defaults(RunLearnerConfig)
     muzero: MuZeroConfig = _defaults(MuZeroConfig)
     arena: ArenaConfig = _defaults(ArenaConfig)
 
@@ -226,6 +226,15 @@ class TrainingConfig(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _games_have_rules(self) -> Self:
+        if self.learner.games and self.run.algorithm == "muzero":
+            raise ConfigError(
+                "learner.games is given, but a learned model needs sequences of its own games: "
+                "omit it, or train with run.algorithm 'alphazero'."
+            )
+        return self
+
     def resolved(self) -> Self:
         """A copy to save: with threads, device and paths of this machine filled in."""
         run: dict[str, Any] = {}
@@ -238,6 +247,7 @@ class TrainingConfig(Section):
         return self.replace(
             run=self.run.replace(**run),
             game=self.game.resolved(),
+            learner=self.learner.resolved(),
             network=self.network.replace(size=_absolute(self.network.size)),
         )
 

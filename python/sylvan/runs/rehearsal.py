@@ -141,6 +141,7 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
         run=config.run.replace(steps=1, minutes=None),
         selfplay=config.selfplay.replace(**changes),
         arena=config.arena.replace(**arena),
+        learner=config.learner.replace(games=()),  # not read twice
     )
 
 

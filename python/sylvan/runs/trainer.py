@@ -16,6 +16,8 @@ from torch import nn
 
 from sylvan.evaluators.profile import evaluation_profile
 from sylvan.learning.base_learner import BaseLearner
+from sylvan.learning.feed import Examples
+from sylvan.learning.file_games import FileGames
 from sylvan.learning.group import Group
 from sylvan.networks.header import NetworkHeader
 from sylvan.ratings.arena import ArenaConfig
@@ -134,6 +136,8 @@ class Trainer(ABC, Generic[EvaluatorT]):
     learner: BaseLearner[Any, Any]
     """Trains on the batches of `replay`."""
     replay: Replay
+    games: FileGames | None = None
+    """The games of `learner.games`."""
     selfplay: PlaysGames
     arena: RatesNetworks[EvaluatorT]
     evaluator: EvaluatorT
@@ -235,9 +239,14 @@ class Trainer(ABC, Generic[EvaluatorT]):
         updates = self.learner.updates(self._new_positions())
         rng = random_numbers(self.seed, "batches", self.step)
         losses = self.learner.train(
-            self.replay, updates, lambda share: begin + share * (end - begin), rng, self.watch
+            self.examples, updates, lambda share: begin + share * (end - begin), rng, self.watch
         )
         return losses.numbers()
+
+    @property
+    def examples(self) -> Examples[Any]:
+        """The source of the learner's batches."""
+        return self.replay
 
     def _new_positions(self) -> int:
         """Number of new positions, which determines the number of updates."""
@@ -310,6 +319,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
                 "rated": self.rated,
                 "finished": self.finished,
                 "needed": self._needed(),
+                "games": self.games.checksums if self.games else {},
             },
         }
         # First: a run that is killed in between repeats the step.
@@ -343,6 +353,8 @@ class Trainer(ABC, Generic[EvaluatorT]):
         loop = checkpoint.part("loop")
         self.best, self.rated, self.finished = loop["best"], loop["rated"], loop["finished"]
         self.needed = dict(loop.get("needed", {}))
+        if self.games is not None:
+            self.games.need_same(loop.get("games", {}))
         self.step, self.elapsed = checkpoint.step, checkpoint.elapsed
 
     def publish(self, *, last: bool) -> None:
