@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.equal_nodes import Group, Meeting, opening, play
-from benchmarks.float_network import float_network
+from benchmarks.float_network import float_network, with_batch_norms
 from benchmarks.ideas import IDEAS, main, settings_of
 from sylvan import SearchConfig
 from sylvan.errors import ConfigError
@@ -15,6 +16,7 @@ from sylvan.evaluators import evaluator_named
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.evaluators.shipped import NETS
+from sylvan.networks.planes import PackedPlanes
 
 MATERIAL = evaluator_named("material")
 
@@ -117,3 +119,20 @@ def test_the_float_network_of_an_int8_file():
         legal = [state.logit_index(action) for action in state.legal_actions()]
         one, two = np.exp(one[legal]), np.exp(two[legal])
         assert np.abs(one / one.sum() - two / two.sum()).sum() < 0.1
+
+
+def test_batch_norms_keep_the_outputs():
+    network = float_network(NETS / "chess.onnx")
+    norms = {name: each.square().mean() for name, each in network.state_dict().items()}
+    for block in range(8):
+        first, second = (norms[f"body.blocks.{block}.conv{n}.0.weight"] for n in (1, 2))
+        assert 0.99 < first / second < 1.01, "AdamW needs weights of one size"
+    state = opening(0, 0).encoded(network.header.encoding)
+    planes = PackedPlanes(network.header.encoding)
+    seen = planes(torch.from_numpy(state.observation().view(np.int64)[None]))
+    again = with_batch_norms(network, seen)
+    assert sum(isinstance(each, torch.nn.BatchNorm2d) for each in again.modules()) == 19
+    with torch.no_grad():
+        one, two = network(seen), again(seen)
+    assert torch.allclose(one.policy, two.policy, atol=1e-3)
+    assert torch.allclose(one.value, two.value, atol=1e-3)
