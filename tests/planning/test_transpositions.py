@@ -3,6 +3,7 @@ rules; the core against the reference.
 """
 
 import math
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import sylvan
 from sylvan import Search, SearchConfig, reference
 from sylvan.errors import ConfigError, GameContractError
 from sylvan.games import Chess, ConnectFour
+from sylvan.planning import BulkForest
 from sylvan.reference import graph
 from sylvan.views.dot import to_dot
 from sylvan.views.schema import validate
@@ -143,9 +145,9 @@ def test_proofs_equal_the_exact_values(shape, simulations):
 @ANY
 @given(shape=meeting(num_players=2, zero_sum=True, rewards=False, chance=0.0))
 def test_it_proves_what_a_graph_this_small_holds(shape):
-    """Every position needs a visit or two, however many lines lead to it."""
-    game = make(replace(shape, graded=False, width=3, depth=9))
-    slow = searched(game, SearchConfig(simulations=3000, transpositions=True, c_puct=4.0))
+    """Every position needs a visit or two, however many lines lead to it, if all are tried."""
+    game = make(replace(shape, graded=False, width=3, depth=6))
+    slow = searched(game, SearchConfig(simulations=800, transpositions=True, c_puct=50.0))
     assert slow.root.proven is not None
     assert slow.root.proven[0] == exact(game)[0]
 
@@ -254,6 +256,8 @@ def test_core_equals_reference(shape, config, moves):
     run_both(make(shape), config, moves)
 
 
+QUEENING = "4k3/8/8/8/8/8/PP6/4K2R w - - 0 1"
+KNIGHT = "8/5k2/4p3/8/4P3/3K1N2/8/8 w - - 0 1"
 BLOCKED = "k7/8/8/p1p1p1p1/P1P1P1P1/8/8/K7 w - - 0 1"  # only the kings move
 
 
@@ -304,6 +308,22 @@ def test_a_repetition_proves_nothing():
     slow = reference.Search(game, evaluate_chess, config)
     slow.run()
     assert all(node.bounds == (-1.0, 1.0) for node in graph.positions(slow.root))
+
+
+@pytest.mark.parametrize("seed", [4, 19, 26, 29])
+def test_a_kept_graph_goes_on_when_played_moves_repeat_positions(seed):
+    """A draw by positions before the root depends on the moves that were played meanwhile."""
+    rng = random.Random(seed)
+    state = Chess(["8/2k5/3p4/8/3P4/2K5/8/8 w - - 0 1", QUEENING, KNIGHT][seed % 3])
+    forest = BulkForest([state], simulations=300, transpositions=True)
+    for _ in range(60):
+        forest.run("material")
+        best = int(forest.outcomes().best[0])
+        action = best if rng.random() < 0.5 else rng.choice(state.legal_actions())
+        state.apply(action)
+        if state.is_terminal():
+            break
+        forest.play([action])
 
 
 @pytest.mark.parametrize("in_flight", [1, 8])

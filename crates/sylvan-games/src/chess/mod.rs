@@ -478,8 +478,9 @@ impl Game for Chess {
     }
 
     /// The position and the plies since the last capture or pawn move, which rise until the next
-    /// one: so no key recurs on a line. Repetitions are reported by `is_repetition`. Networks that see
-    /// earlier boards see those of the line that came first.
+    /// one: so no key recurs on a line. Repetitions are reported by `is_repetition`, also of positions
+    /// before the root: while a tree is kept, the moves that are played become such positions.
+    /// Networks that see earlier boards see those of the line that came first.
     fn position_key(&self, _ply: u64) -> Sure<Option<u64>> {
         Ok(Some(mix(
             self.position.key ^ mix(self.position.clock.into())
@@ -487,7 +488,7 @@ impl Game for Chess {
     }
 
     fn is_repetition(&self) -> bool {
-        self.history.in_tree && !self.at_root && self.is_repeated()
+        !self.at_root && self.is_repeated()
     }
 
     /// Captures, promotions and checks.
