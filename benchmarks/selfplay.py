@@ -17,7 +17,7 @@ The figures include moves, records and new games.
 
 Options of the last two, each a list of values: `--games=8192,16384` in progress, `--batches=2,3,4`
 under way, `--threads=8,14` actors, `--compile=off,on,max-autotune-no-cudagraphs`, and
-`--simulations=32` per move.
+`--simulations=32` per move, `--mode=exact,fast` as `selfplay.mode`.
 """
 
 from __future__ import annotations
@@ -143,13 +143,14 @@ def ways() -> list[Way]:
     """The combinations of the options."""
     modes = {"off": False, "on": True}
     return [
-        Way(modes.get(compiled, compiled), games, batches, threads, simulations)
-        for compiled, games, batches, threads, simulations in product(
+        Way(modes.get(compiled, compiled), games, batches, threads, simulations, mode)  # type: ignore[arg-type]
+        for compiled, games, batches, threads, simulations, mode in product(
             option("compile", "on"),
             numbers("games", "12288"),
             numbers("batches", "2"),
             numbers("threads", str(max(1, CORES - 2))),
             numbers("simulations", "32"),
+            option("mode", "exact"),
         )
     ]
 
