@@ -154,31 +154,37 @@ def with_batch_norms(network: Network, observations: torch.Tensor) -> Network:
 
     shape = {**network.header.architecture, "norm": "batch"}
     made = build_network(network.header.replace(architecture=shape))
-    modules, norms = dict(network.named_modules()), []
-    for name, norm in made.named_modules():
-        if isinstance(norm, torch.nn.BatchNorm2d):
-            convolution = name.removesuffix("1") + "0"
-            norms.append((convolution, norm, made.get_submodule(convolution).weight))
-            modules[convolution].register_forward_hook(_keep_statistics)
+    found: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def keep(name: str, output: torch.Tensor) -> None:
+        found[name] = output.mean(dim=(0, 2, 3)), output.var(dim=(0, 2, 3))
+
+    norms = [name for name, each in made.named_modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    convolutions = [name.removesuffix("1") + "0" for name in norms]
+    hooks = [
+        network.get_submodule(name).register_forward_hook(
+            lambda module, given, output, name=name: keep(name, output)
+        )
+        for name in convolutions
+    ]
     with torch.no_grad():
         network(observations)
-        made.load_state_dict(network.state_dict(), strict=False)
-        for name, norm, weight in norms:
-            convolution = modules[name]
-            mean, variance = convolution.statistics
-            size = weight.square().mean(dim=(1, 2, 3), keepdim=True).sqrt()
-            factor = (2 / weight[0].numel()) ** 0.5 / size.clamp(min=1e-12)
-            weight *= factor
-            factor = factor.flatten()
-            norm.running_mean.copy_(factor * (mean - convolution.bias))
-            norm.running_var.copy_(factor.square() * variance)
-            norm.weight.copy_((norm.running_var + norm.eps).sqrt() / factor)
-            norm.bias.copy_(mean)
+    for hook in hooks:
+        hook.remove()
+    tensors = made.state_dict() | network.state_dict()
+    for norm, name in zip(norms, convolutions, strict=True):
+        (mean, variance), weight = found[name], tensors[f"{name}.weight"]
+        size = weight.square().mean(dim=(1, 2, 3), keepdim=True).sqrt().clamp(min=1e-12)
+        factor = (2 / weight[0].numel()) ** 0.5 / size
+        tensors[f"{name}.weight"] = factor * weight
+        factor = factor.flatten()
+        variance = factor.square() * variance
+        tensors[f"{norm}.running_mean"] = factor * (mean - tensors.pop(f"{name}.bias"))
+        tensors[f"{norm}.running_var"] = variance
+        tensors[f"{norm}.weight"] = (variance + 1e-5).sqrt() / factor
+        tensors[f"{norm}.bias"] = mean
+    made.load_state_dict(tensors)
     return made.eval()
-
-
-def _keep_statistics(module: Any, _: Any, output: torch.Tensor) -> None:
-    module.statistics = output.mean(dim=(0, 2, 3)), output.var(dim=(0, 2, 3))
 
 
 def main(arguments: Sequence[str]) -> None:
