@@ -80,6 +80,36 @@ def test_parallel_games_equal_sequential_games(monkeypatch):
     assert together.scores == alone.scores
 
 
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (TICTACTOE, "rollout:simulations=10"),
+        (GameSpec("blob", {"players": 3, "cards": 3}), "rollout:simulations=6"),
+        (
+            GameSpec("blob", {"players": 3, "cards": 2}),
+            "rollout:simulations=6,hidden=determinised,deals=2",
+        ),
+    ],
+    ids=["rollouts", "hidden", "determinised"],
+)
+def test_parts_of_a_duel_are_the_duel(spec, text):
+    """Also with players that draw random numbers: a game has its own."""
+    sides = yardstick(text, spec), yardstick("random", spec)
+    whole = duel(spec, *sides, 8, seed=5, opening_plies=1).games
+    parts = [duel(spec, *sides, 3, 5, opening_plies=1, first=first).games for first in (0, 3)]
+    parts.append(duel(spec, *sides, 2, 5, opening_plies=1, first=6).games)
+    assert [game.actions for game in whole] == [game.actions for part in parts for game in part]
+
+
+def test_parts_of_a_duel_of_one_seat_are_the_duel():
+    spec = GameSpec(f"{EXAMPLES / 'triangle.py'}:Triangle")
+    sides = yardstick("random", spec), First()
+    whole = duel(spec, *sides, 6, seed=5, opening_plies=0)
+    parts = [duel(spec, *sides, count, 5, opening_plies=0, first=6 - count) for count in (4, 2)]
+    assert whole.scores[2:] == parts[0].scores and whole.scores[4:] == parts[1].scores
+    assert len(set(whole.scores)) > 1
+
+
 def test_a_player_gets_all_its_games_in_one_call():
     last = Last()
     duel(CONNECT4, First(), last, 64, opening_plies=2)

@@ -69,6 +69,7 @@ pub trait AnyForest: Send {
         legal: Option<ArrayView2<'_, bool>>,
         seeds: &[u64],
     ) -> PyResult<()>;
+    fn reseed(&mut self, seeds: &[u64]);
     fn rest(&mut self, first: usize);
     fn state<'py>(&self, tree: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -287,6 +288,10 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             Forest::replant(self, root, seeds);
         });
         Ok(())
+    }
+
+    fn reseed(&mut self, seeds: &[u64]) {
+        Forest::reseed(self, seeds);
     }
 
     fn rest(&mut self, first: usize) {

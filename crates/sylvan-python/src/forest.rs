@@ -336,6 +336,16 @@ impl Forest {
         inner.forest.replant(py, seats, legal, seeds)
     }
 
+    /// Lets tree `i`, which has not been searched yet, draw from `seeds[i]`.
+    fn reseed(&self, seeds: PyReadonlyArray1<'_, u64>) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        let seeds = seeds.as_slice()?;
+        need_one_each(seeds.len(), self.num_trees)?;
+        inner.forest.reseed(seeds);
+        Ok(())
+    }
+
     /// Ends the search of trees `first` and later.
     fn rest(&self, first: usize) -> PyResult<()> {
         self.lock()?.forest.rest(first);

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan import _native
-from sylvan._native import EdgeStats, NodeStats, Rng, exp, ln, softmax
+from sylvan._native import EdgeStats, NodeStats, Rng, exp, ln, mix, softmax
 from sylvan.errors import SearchStateError
 from sylvan.planning.outcomes import Outcomes, Progress
 
@@ -112,6 +112,15 @@ class DealtForest:
     def _trees(self, tree: int) -> range:
         """The native trees of a view."""
         return range(tree * self.deals, (tree + 1) * self.deals)
+
+    def reseed(self, seeds: NDArray[np.uint64]) -> None:
+        """Sample new deals of each view from its own seed, before the first search."""
+        self._rngs = [Rng(int(seed), DEAL_STREAM) for seed in seeds]
+        for tree in range(len(self.views)):
+            for deal, state in zip(self._trees(tree), self._new_deals(tree), strict=True):
+                self._native.plant(deal, state)
+        own = [mix(int(seed), deal) for seed in seeds for deal in range(self.deals)]
+        self._native.reseed(np.array(own, np.uint64))
 
     # --- searching --------------------------------------------------------------------------------
 

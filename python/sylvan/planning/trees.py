@@ -95,6 +95,14 @@ class Trees:
             state = self._states[tree] = self._native.state(tree)
         return state
 
+    def reseed(self, seeds: Sequence[int]) -> None:
+        """Let each tree draw from its own seed: a search is then the same in any forest.
+
+        Call it before the first search; without it, a tree draws by the seed of the settings and
+        by its index.
+        """
+        self._native.reseed(np.array(seeds, np.uint64))
+
     # --- searching --------------------------------------------------------------------------------
 
     def begin(self, noise: Noise | None = None) -> None:

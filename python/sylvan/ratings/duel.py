@@ -120,9 +120,10 @@ def duel(
     *,
     opening_plies: int = 4,
     max_plies: int | None = 1000,
+    first: int = 0,
     watch: Callable[[int, int], None] | None = None,
 ) -> Duel:
-    """Play `games` games between two players.
+    """Play games `first` to `first + games` between two players.
 
     :param opening_plies: random plies at the start, so that games differ.
     :param max_plies: end a game after this many plies; equal totals are a draw.
@@ -133,9 +134,10 @@ def duel(
         raise ConfigError(f"games is {games}: give at least 1.")
     seats = spec.first().num_players
     played: list[DuelGame] = []
-    plays = games if seats > 1 else 2 * games
+    each = 1 if seats > 1 else 2
+    begin, plays = each * first, each * games
     for start in range(0, plays, WIDTH):
-        numbers = range(start, min(start + WIDTH, plays))
+        numbers = range(begin + start, begin + min(start + WIDTH, plays))
         block = [_started(spec, number, seed, opening_plies) for number in numbers]
         for over in _rounds(block, (a, b), max_plies):
             if watch is not None:

@@ -39,6 +39,7 @@ __all__ = [
     "SolverSide",
     "Yardsticks",
     "default_yardsticks",
+    "is_portable",
     "yardstick",
 ]
 
@@ -47,7 +48,7 @@ class SearchSide:
     """Searches all positions in one forest.
 
     :param evaluator: an evaluator, or None for the game's default.
-    :param config: of each search; its seed is replaced.
+    :param config: of each search; each state has its own seed.
     """
 
     def __init__(self, name: str, evaluator: Evaluator | None, config: SearchConfig) -> None:
@@ -59,7 +60,8 @@ class SearchSide:
         """The best action of each search, or one sampled with the settings' temperature."""
         evaluator = evaluator_for(states[0], self.evaluator)
         shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
-        forest = Forest(shown, self.config.replace(seed=seeds[0]))
+        forest = Forest(shown, self.config)
+        forest.reseed(seeds)
         forest.run(evaluator)
         return [forest.result(tree).action for tree in range(len(forest))]
 
@@ -149,6 +151,15 @@ def default_yardsticks(spec: GameSpec, simulations: int) -> tuple[str, ...]:
         return tuple(registered.defaults)
     name = "material" if isinstance(spec.first(), Chess) else "rollout"
     return "random", f"{name}:simulations={simulations}"
+
+
+def is_portable(text: str, spec: GameSpec) -> bool:
+    """Whether a yardstick plays alike on any machine: it needs no file, program or clock."""
+    registered: Yardsticks | None = registry.find("yardsticks", spec.name)
+    if text == "solver" or (registered is not None and registered.side(text) is not None):
+        return True
+    player = player_spec(text)
+    return not (player.is_network or player.blocks)
 
 
 def yardstick(text: str, spec: GameSpec) -> Side:

@@ -423,6 +423,14 @@ impl<G: Game, V: Values> Forest<G, V> {
         let Ok(()) = done;
     }
 
+    /// Lets tree `i`, which has not been searched yet, draw from stream 0 of `seeds[i]`, so that
+    /// its search is the same in any forest.
+    pub fn reseed(&mut self, seeds: &[u64]) {
+        for (tree, &seed) in seeds.iter().enumerate().take(self.num_trees) {
+            self.search(tree).tree.reseed(seed, 0);
+        }
+    }
+
     /// Ends the search of trees `first` and later, so that only those before it are searched.
     pub fn rest(&mut self, first: usize) {
         for tree in first..self.num_trees {
