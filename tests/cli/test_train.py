@@ -147,6 +147,10 @@ def test_a_resumed_run_keeps_its_settings(asked):
         (["connect4", "--config", "x.json"], "x.json is not a settings file"),
         (["connect4", "--from", "runs/nowhere"], "runs/nowhere"),
         (["connect4", "--wrapper", "a:B"], "--wrapper is for environments, gym:name: omit it"),
+        (["connect4", "--workers", "3"], "--workers is for runs on a cluster: add --cluster"),
+        (["connect4", "--cluster-mode", "exact"], "or omit --cluster-mode"),
+        (["connect4", "--ahead", "3"], "or omit --ahead"),
+        (["connect4", "--learners", "2"], "or omit --learners"),
         (["connect4", "--run", __file__], "is a file: name a folder for the run"),
     ],
 )

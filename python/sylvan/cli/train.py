@@ -123,12 +123,12 @@ def train(
         int | None, typer.Option(min=1, help="CPU cores of a worker.")
     ] = None,
     cluster_mode: Annotated[
-        Literal["exact", "fast"],
+        Literal["exact", "fast"] | None,
         typer.Option(
-            help="exact: the weights are those of the same run on one machine; fast: games are "
-            "learned from as they arrive."
+            help="exact (default): the weights are those of the same run on one machine; fast: "
+            "games are learned from as they arrive."
         ),
-    ] = "exact",
+    ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
@@ -205,10 +205,18 @@ def train(
         for section, values in options.items()
     }
     names = list(dict.fromkeys([*(log or []), *(["tensorboard"] if tensorboard else [])]))
-    machines = None
-    if cluster is not None:
-        limits = {"ahead": ahead, "stale": stale, "learners": learners}
-        machines = _cluster_options(cluster, workers, worker_threads, cluster_mode, storage, limits)
+    machines = _cluster_options(
+        cluster,
+        {
+            "workers": workers,
+            "worker_threads": worker_threads,
+            "cluster_mode": cluster_mode,
+            "storage": storage,
+            "ahead": ahead,
+            "stale": stale,
+            "learners": learners,
+        },
+    )
     with (
         nullcontext()
         if machines is not None  # its processes must be ended in order
@@ -240,23 +248,29 @@ def train(
         raise typer.Exit(INTERRUPTED)
 
 
-def _cluster_options(
-    address: str,
-    workers: int | None,
-    threads: int | None,
-    mode: Literal["exact", "fast"],
-    storage: str | None,
-    limits: dict[str, int | None],
-) -> ClusterOptions:
-    """Return the options of a cluster; --workers overrides the number in local:4."""
+FIELDS = {"worker_threads": "threads", "cluster_mode": "mode"}
+"""Fields of `ClusterOptions` whose options have other names."""
+
+
+def _cluster_options(address: str | None, options: dict[str, Any]) -> ClusterOptions | None:
+    """The options of a cluster; None without one. --workers overrides the number in local:4.
+
+    :raises ConfigError: an option of a cluster is given without one.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    if address is None:
+        if given:
+            name = f"--{next(iter(given)).replace('_', '-')}"
+            raise ConfigError(
+                f"{name} is for runs on a cluster: add --cluster local:2, or omit {name}."
+            )
+        return None
     from dataclasses import replace
 
     from sylvan.cluster.address import parse_address
 
-    options = parse_address(address)
-    workers = workers or options.workers
-    given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    return replace(options, workers=workers, threads=threads, mode=mode, storage=storage, **given)
+    fields = {FIELDS.get(name, name): value for name, value in given.items()}
+    return replace(parse_address(address), **fields)
 
 
 def _folder_name(game: str) -> str:
