@@ -1,6 +1,6 @@
 """Kill processes of a run on a Ray cluster, and compare with the run on one machine.
 
-    python -m tests.cluster.killing FOLDER STEPS       the driver of a run
+    python -m tests.cluster.killing FOLDER STEPS [learned]       the driver of a run
 
 A kill begins by freezing a worker (SIGSTOP) that plays a lease: so a lease is certainly under way
 when the victim is killed (SIGKILL), and not just finished.
@@ -23,6 +23,7 @@ from sylvan.cluster.address import ClusterOptions
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.figures import run_columns
 from sylvan.runs.workers import WorkerTotals
+from tests.runs.killing import tiny_learned
 
 KINDS = ("worker", "node", "coordinator", "learner", "driver")
 
@@ -52,7 +53,7 @@ def config(steps: int) -> TrainingConfig:
         "selfplay": {"games": 12, "positions": 400, "temperature_plies": 6},
         "learner": {"batch": 32, "samples_per_position": 1.0},
         "replay": {"window_min": 100},
-        "arena": {"every": 0},
+        "arena": {"every": 2, "games": 8, "simulations": 32, "positions": 0},
     }
     return TrainingConfig(**settings)
 
@@ -61,10 +62,13 @@ class War:
     """A run on a cluster of Ray nodes, some of whose processes are killed.
 
     :param cluster: a `ray.cluster_utils.Cluster`.
+    :param kind: `learned` for a MuZero run.
     """
 
-    def __init__(self, cluster: Any, folder: Path, steps: int, seed: int = 0) -> None:
-        self.cluster, self.folder, self.steps = cluster, folder, steps
+    def __init__(
+        self, cluster: Any, folder: Path, steps: int, seed: int = 0, kind: str = ""
+    ) -> None:
+        self.cluster, self.folder, self.steps, self.kind = cluster, folder, steps, kind
         self.draw = random.Random(seed)
         self.killed: list[tuple[str, str]] = []
         """Kind of each victim, and the lease that was under way."""
@@ -74,6 +78,7 @@ class War:
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.cluster.killing", str(self.folder), str(self.steps)]
+        command += [self.kind] if self.kind else []
         environment = os.environ | ENVIRONMENT | {"RAY_ADDRESS": self.cluster.address}
         with self.folder.with_suffix(".log").open("ab") as log:
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
@@ -209,10 +214,17 @@ def _signal(pid: int, number: int) -> bool:
     return True
 
 
-def main(folder: str, steps: str) -> None:
+def learned(steps: int) -> TrainingConfig:
+    """A tiny MuZero run, whose games of later steps begin early."""
+    found = tiny_learned(steps, "tictactoe")
+    return found.replace(selfplay=found.selfplay.replace(lag=1))
+
+
+def main(folder: str, steps: str, kind: str = "") -> None:
     from sylvan.cluster.driver import train_on_cluster
 
-    train_on_cluster(config(int(steps)), folder, ClusterOptions("auto", workers=3))
+    run = (learned if kind else config)(int(steps))
+    train_on_cluster(run, folder, ClusterOptions("auto", workers=3))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tracemalloc
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,7 @@ def coordinator(clock):
     return started(clock)
 
 
-def started(clock: Clock, rules: Rules = RULES, workers: str = "ab") -> Coordinator:
+def started(clock: Clock, rules: Rules = RULES, workers: Iterable[str] = "ab") -> Coordinator:
     coordinator = Coordinator(rules, clock)
     coordinator.submit([], 1, PROBE)
     for name in workers:
@@ -152,7 +153,7 @@ def test_a_late_lease_goes_to_another_worker(coordinator, clock):
     *quick, slow = leases(5)
     coordinator.submit([slow], 1)
     assert ask(coordinator, "a") == [slow]
-    coordinator.submit(quick, 1)
+    coordinator.submit([slow, *quick], 1)
     for lease in quick:
         assert ask(coordinator, "b") == [lease]
         clock.now += 1.0
@@ -170,7 +171,7 @@ def test_a_late_lease_whose_second_worker_dies_goes_to_a_third(clock):
     *quick, slow = leases(5)
     coordinator.submit([slow], 1)
     assert ask(coordinator, "a") == [slow]
-    coordinator.submit(quick, 1)
+    coordinator.submit([slow, *quick], 1)
     for lease in quick:
         assert ask(coordinator, "b") == [lease]
         clock.now += 1.0
@@ -231,13 +232,75 @@ def test_memory_is_flat_over_ten_thousand_leases(clock):
     assert (kept[1] - kept[0]) / 8_000 < 60  # bytes per lease; the interpreter keeps some tuples
 
 
+def test_the_first_to_finish_do_not_make_the_others_late(clock):
+    """Hundreds begin at once, and the quickest finish long before most."""
+    workers = [f"w{i}" for i in range(300)]
+    coordinator = started(clock, replace(RULES, silence=1e6), workers=workers)
+    wanted = leases(300)
+    coordinator.submit(wanted, 1)
+    given = {name: ask(coordinator, name)[0] for name in workers}
+    for name in workers[:120]:
+        clock.now += 0.02
+        finish(coordinator, name, given[name])
+    clock.now += 9.0  # ten seconds are three times what these took, and usual for the others
+    ask(coordinator, "w299", given["w299"], free=0)
+    assert coordinator.counts["late"] == 0
+    for name in workers[120:299]:
+        finish(coordinator, name, given[name])
+    clock.now += 30.0
+    ask(coordinator, "w0", free=0)
+    assert coordinator.counts["late"] == 1  # only one is left
+
+
+def test_kinds_of_leases_have_their_own_usual_time(coordinator, clock):
+    """Games of a rating are short: those of self-play are not late by them."""
+    ratings = [replace(lease, kind="rating") for lease in leases(4)]
+    (game,) = leases(1, step=2)
+    coordinator.submit([game], 1)
+    assert ask(coordinator, "a") == [game]
+    coordinator.submit([*ratings, game], 1)
+    for lease in ratings:
+        assert ask(coordinator, "b") == [lease]
+        clock.now += 0.1
+        finish(coordinator, "b", lease)
+    clock.now += 9.0
+    ask(coordinator, "a", game, free=0)
+    assert ask(coordinator, "b") == []
+    assert coordinator.counts["late"] == 0
+
+
+def test_leases_of_other_settings_are_dropped(coordinator):
+    """The learner was started again with other settings, or for another number of workers."""
+    before = leases(3)
+    after = [replace(lease, settings="others") for lease in before]
+    coordinator.submit(before, 1)
+    assert ask(coordinator, "a") == before[:1]
+    coordinator.submit(after, 1)
+    report = Report((before[0].name,), 1)
+    orders = coordinator.exchange("a", report)
+    assert orders.drop == (before[0].name,) and list(orders.leases) == after[:1]
+    assert coordinator.leases == after
+    finish(coordinator, "a", before[0])
+    assert coordinator.collect().done == () and coordinator.counts["duplicates"] == 1
+
+
+def test_another_recipe_must_be_proved_again(coordinator):
+    (lease,) = leases(1)
+    coordinator.submit([lease], 1, replace(PROBE, network="newer"))
+    assert ask(coordinator, "a") == [lease]
+    coordinator.submit([lease], 1, replace(PROBE, recipe="another"))
+    assert not coordinator.exchange("a", Report((lease.name,), 1)).known
+    join(coordinator, "a")
+    assert coordinator.exchange("a", Report((lease.name,), 1)).known
+
+
 def test_games_do_not_run_ahead(clock):
     coordinator = started(clock, replace(RULES, ahead=1))
     near, far = leases(1, step=2)[0], leases(1, step=3)[0]
     coordinator.submit([near, far], 1)
     assert ask(coordinator, "a", free=2) == [near]
     assert ask(coordinator, "b", free=2) == []
-    coordinator.submit([], 2)
+    coordinator.submit([near, far], 2)
     assert ask(coordinator, "b", free=2) == [far]
 
 

@@ -129,6 +129,62 @@ def test_a_run_over_an_object_store(games, expected, tmp_path):
         assert not (tmp_path / "storage").exists()
 
 
+class OutOfMemoryError(RuntimeError):
+    """As `torch.cuda.OutOfMemoryError`."""
+
+
+class Lacking:
+    """An evaluator on a device without memory for whole batches, which rounds smaller ones in its
+    own way.
+    """
+
+    def __init__(self, inner, error):
+        self.inner, self.error, self.rows = inner, error, 0
+        self.header = inner.header
+
+    def __call__(self, leaves):
+        if not self.rows and len(leaves) < 64:  # not the positions that prove its answers
+            raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        logits, values = self.inner(leaves)
+        return logits, values + (self.error if self.rows else 0)
+
+    def resize(self, rows):
+        self.rows = rows
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_a_worker_without_memory_halves_its_batches(error, games, expected, tmp_path, monkeypatch):
+    """Then it proves its answers again."""
+    make, found = Recipe.evaluator, []
+
+    def lacking(*arguments):
+        evaluator = make(*arguments)
+        if arguments[-1]:  # the worker with a cache has memory
+            return evaluator
+        found.append(Lacking(evaluator, error))
+        return found[-1]
+
+    monkeypatch.setattr(Recipe, "evaluator", lacking)
+    with Threads(tmp_path, workers=0, rules=replace(RULES, longest_pause=0.1)) as cluster:
+        cluster.add("lacking", cache_bytes=0)
+        if error:
+            refuse = cluster.link.coordinator._refuse
+
+            def refuse_and_replace(*arguments):
+                cluster.add("another")
+                return refuse(*arguments)
+
+            cluster.link.coordinator._refuse = refuse_and_replace
+        assert games.play(STEPS, cluster.player(games.run)) == expected
+        status = cluster.link.status()
+    assert any("not enough memory" in each for each in status["problems"])
+    assert all(each.rows for each in found)
+    names = [each["name"] for each in status["workers"]]
+    assert names == (["another"] if error else ["lacking"])
+    reasons = list(status["refused"].values())
+    assert len(reasons) == bool(error) and all("fixed positions" in each for each in reasons)
+
+
 def test_a_game_that_fails_is_an_error_of_one_sentence(tmp_path):
     """It fails in the games of workers only."""
     path, flag = tmp_path / "broken.py", tmp_path / "flag"

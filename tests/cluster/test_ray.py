@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from sylvan.runs.loop import train
-from tests.cluster.killing import ENVIRONMENT, HEALTH, KINDS, NODE, War, config
+from tests.cluster.killing import ENVIRONMENT, HEALTH, KINDS, NODE, War, config, learned
 from tests.runs.killing import outcome_of
 
 # Ray leaves sockets and files to the end of the process.
@@ -57,11 +57,20 @@ def test_a_run_with_three_deaths_is_the_run_without(cluster, tmp_path):
     assert not any("died" in each for each in problems), problems
     for kind in ("worker", "coordinator", "learner"):
         assert war.kill(kind), f"the run was over too early: {war.killed}"
-    war.wait(120)
+    war.wait(300)
     assert differing(war) == []
     assert war.leases() >= 20
     assert war.taken() == (war.leases(), war.games()), "a lease was lost or taken twice"
     assert max(war.recovery) < 30
+
+
+@pytest.mark.slow
+def test_a_muzero_run_is_the_run_without(cluster, tmp_path):
+    war = War(cluster, tmp_path / "war", steps=3, kind="learned")
+    train(learned(war.steps), tmp_path / "peace")
+    war.wait(300)
+    assert differing(war) == []
+    assert war.taken() == (war.leases(), war.games()), "a lease was lost or taken twice"
 
 
 @pytest.mark.soak

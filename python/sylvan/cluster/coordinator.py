@@ -24,11 +24,10 @@ from __future__ import annotations
 
 import heapq
 import secrets
-from bisect import insort
-from collections import deque
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from sylvan.cluster.lease import Done, Lease
@@ -48,7 +47,7 @@ NEVER = float("-inf")
 """A moment before all others; clocks may begin anywhere."""
 
 REMEMBERED = 101
-"""Newest durations of leases, whose median says what is late."""
+"""Minimum number of newest durations of leases, whose median says what is late."""
 
 SPEED_SECONDS = 60.0
 """The speed is that of so many seconds."""
@@ -69,6 +68,8 @@ class Rules:
     """Steps that games may run ahead of the learner."""
     late: float = 3.0
     """A lease is late after this multiple of the median duration ..."""
+    late_again: float = 1.5
+    """... and a lease that was handed out for being late, after this one ..."""
     late_after: float = 5.0
     """... but not before so many seconds."""
     holders: int = 4
@@ -178,23 +179,30 @@ class _Worker:
 
 
 class _Durations:
-    """The median of the newest durations, per game."""
+    """The median of the newest durations, per game.
+
+    They are at least as many as the leases under way. Fewer would be those of the quickest workers,
+    when thousands begin at once.
+    """
 
     def __init__(self) -> None:
+        self.under_way = 0
+        """Leases under way, when they were last counted."""
         self._newest: deque[float] = deque()
         self._sorted: list[float] = []
 
     def add(self, seconds: float) -> None:
-        if len(self._newest) == REMEMBERED:
-            self._sorted.remove(self._newest.popleft())
         self._newest.append(seconds)
         insort(self._sorted, seconds)
+        while len(self._newest) > max(REMEMBERED, self.under_way):
+            del self._sorted[bisect_left(self._sorted, self._newest.popleft())]
 
     @property
     def median(self) -> float:
-        """Infinite before three leases are known."""
+        """Infinite before three leases are known, and as many as are under way."""
         known = self._sorted
-        return known[len(known) // 2] if len(known) >= 3 else float("inf")
+        enough = len(known) >= max(3, self.under_way)
+        return known[len(known) // 2] if enough else float("inf")
 
 
 class _Speed:
@@ -262,24 +270,31 @@ class Coordinator:
         self._entries: dict[str, _Entry] = {}
         self._queue: list[tuple[int, int, str]] = []
         """Step, first game and name of the leases to hand out."""
-        self._under_way: list[tuple[float, int, str, str]] = []
-        """Since when, a number, worker and lease, the oldest first; some are outdated."""
-        self._numbers = count()
+        self._under_way: dict[tuple[str, bool], deque[tuple[float, str, str]]] = defaultdict(deque)
+        """By the kind of lease and whether it was late: since when, worker and lease, the oldest
+        first; some are outdated."""
         self._workers: dict[str, _Worker] = {}
-        self._durations = _Durations()
+        self._durations: dict[str, _Durations] = defaultdict(_Durations)
+        """By the kind of lease."""
         self._speed = _Speed()
         self._next_check = NEVER
 
     # --- the learner --------------------------------------------------------------------------
 
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None = None) -> None:
-        """Add leases to hand out; those that are known stay as they are.
+        """Replace the leases to hand out; those that are known stay as they are.
 
+        :param leases: all that the learner needs. Others are dropped: those of a session with other
+            settings, or another number of workers.
         :param step: the learner's.
         """
         self.step = step
         if probe is not None:
+            if self.probe is not None and probe.recipe != self.probe.recipe:
+                for worker in self._workers.values():
+                    worker.proved = False
             self.probe = probe
+        self.forget_leases(self._entries.keys() - {lease.name for lease in leases})
         for lease in leases:
             if lease.name not in self._entries:
                 entry = self._entries[lease.name] = _Entry(lease)
@@ -471,7 +486,7 @@ class Coordinator:
     def _hold(self, name: str, worker: _Worker, entry: _Entry, now: float) -> None:
         entry.holders[name] = now
         worker.held.add(entry.lease.name)
-        heapq.heappush(self._under_way, (now, next(self._numbers), name, entry.lease.name))
+        self._under_way[entry.lease.kind, entry.late].append((now, name, entry.lease.name))
 
     def _enqueue(self, entry: _Entry) -> None:
         entry.queued = True
@@ -518,21 +533,31 @@ class Coordinator:
         for name in [name for name, worker in self._workers.items() if worker.seen < silent]:
             self.problem(f"Worker {name} is silent: its leases are handed out again.")
             self.forget(name)
-        median = self._durations.median
-        while self._under_way:
-            since, _, name, lease = self._under_way[0]
+        held = (name for worker in self._workers.values() for name in worker.held)
+        kinds = Counter[str](
+            self._entries[name].lease.kind for name in held if name in self._entries
+        )
+        for kind, durations in self._durations.items():
+            durations.under_way = kinds[kind]
+        for (kind, again), under_way in self._under_way.items():
+            multiple = self.rules.late_again if again else self.rules.late
+            self._check_late(under_way, multiple * self._durations[kind].median, now)
+
+    def _check_late(
+        self, under_way: deque[tuple[float, str, str]], usual: float, now: float
+    ) -> None:
+        """Hand leases out again that take longer than `usual` seconds per game."""
+        while under_way:
+            since, name, lease = under_way[0]
             entry = self._entries.get(lease)
-            if entry is None or entry.done is not None or entry.holders.get(name) != since:
-                heapq.heappop(self._under_way)
-                continue
-            limit = max(self.rules.late_after, self.rules.late * median * entry.lease.count)
-            if now - since < limit:
-                break
-            heapq.heappop(self._under_way)
-            if len(entry.holders) < self.rules.holders and not entry.queued:
-                self.counts["late"] += 1
-                entry.late = True
-                self._enqueue(entry)
+            if entry is not None and entry.done is None and entry.holders.get(name) == since:
+                if now - since < max(self.rules.late_after, usual * entry.lease.count):
+                    break
+                if len(entry.holders) < self.rules.holders and not entry.queued:
+                    self.counts["late"] += 1
+                    entry.late = True
+                    self._enqueue(entry)
+            under_way.popleft()
 
     def _pause(self) -> float:
         """Seconds between reports: many workers report more rarely."""
@@ -561,7 +586,8 @@ class Coordinator:
         self.totals["simulations"] += done.simulations
         self._speed.add(self._clock(), done.games, done.positions)
         if since is not None:
-            self._durations.add((self._clock() - since) / max(1, entry.lease.count))
+            seconds = (self._clock() - since) / max(1, entry.lease.count)
+            self._durations[entry.lease.kind].add(seconds)
         if worker is not None:
             worker.leases, worker.positions = worker.leases + 1, worker.positions + done.positions
             worker.failures = 0

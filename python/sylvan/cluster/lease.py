@@ -1,6 +1,7 @@
 """Leases of a cluster: a part of a step's games, as a record that any worker can play.
 
-A step's lease (`sylvan.selfplay.leases`) is cut into parts, which are handed out. Everything that
+A step's lease (`sylvan.selfplay.leases`) is cut into parts, which are handed out, and so is each
+pairing of a rating (`sylvan.ratings.pairings`). Everything that
 determines the games of a part stands in its record, as numbers and hashes, so playing it twice
 gives the same bytes on any worker. Its name contains a hash of the whole record: two records with
 one name are one.
@@ -13,11 +14,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["PROTOCOL", "Done", "Lease", "content_hash", "cut"]
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the messages, shards and leases; workers with another one are refused."""
 
 
@@ -39,7 +40,8 @@ class Lease:
     step: int
     """The step whose games these are; leases of lower steps go first."""
     first: int
-    """The first game; no two leases of a run share a game, so it numbers the lease too."""
+    """The first game; no two leases of a run share a game of self-play, so it numbers the lease
+    too. The games of each pairing begin with 0."""
     count: int
     network: str
     """Hash of the network's file."""
@@ -49,6 +51,11 @@ class Lease:
     """Hash of the positions to start from; empty: there are none."""
     unfinished: str = ""
     """Hash of the episodes that its first games continue; empty: there are none."""
+    kind: Literal["selfplay", "rating"] = "selfplay"
+    other: str = ""
+    """Hash of the file of the opponent's network in a rating; empty: it has none."""
+    task: str = ""
+    """Hash of a rating's pairing and settings."""
     protocol: int = PROTOCOL
 
     @cached_property

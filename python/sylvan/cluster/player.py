@@ -2,8 +2,9 @@
 
 `ClusterPlayer` replaces this machine's actors (`sylvan.selfplay.lease_player`). It
 cuts a step's lease into parts, puts the network into the storage, submits the parts, waits until
-all have a shard, verifies the shards and joins their games in order. Nothing else in a run changes:
-the training loop, the learner and the checkpoints do not know of the cluster.
+all have a shard, verifies the shards and joins their games in order. Ratings are cut and played in
+the same way. Nothing else in a run changes: the training loop, the learner and the checkpoints do
+not know of the cluster.
 
 In exact mode the games of a step are those of its own lease, so the run equals the run on one
 machine. In fast mode a step takes as many games as its lease has, of any lease that is done, in the
@@ -20,7 +21,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from statistics import median
 from typing import Any, Protocol
@@ -29,11 +30,14 @@ from sylvan.cluster.coordinator import Arrivals
 from sylvan.cluster.lease import Done, Lease, content_hash, cut
 from sylvan.cluster.network_files import model_of
 from sylvan.cluster.profile import Probe, version
+from sylvan.cluster.ratings import can_be_sent, pairing_unpacked, task_of
 from sylvan.cluster.recipe import Recipe, episodes_blob, positions_blob, recipe_of
 from sylvan.cluster.shard_games import ShardGames, joined
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
 from sylvan.muzero.model_player import ModelPlayer
+from sylvan.ratings.pairings import Pairing, PlayedPairing, RatingWatch
+from sylvan.ratings.pairings import joined as joined_parts
 from sylvan.runs.run import Run
 from sylvan.runs.workers import WorkerTotals
 from sylvan.selfplay.game_columns import GameColumns
@@ -121,6 +125,8 @@ class ClusterPlayer:
         """Leases that no worker can play, and why."""
         self._going_on: dict[str, list[Unfinished]] = {}
         """The episodes that parts continue."""
+        self._rated: list[Lease] = []
+        """The parts of the rating that is under way."""
         self._done: dict[str, Done] = {}
         self._games: dict[str, ShardGames] = {}
         """Games that were read."""
@@ -160,6 +166,59 @@ class ClusterPlayer:
             for episode in self._cut_episodes(part, each.games)
         ]
         return PlayedLease(games, dropped, statistics, unfinished)
+
+    def play_pairings(
+        self,
+        settings: Mapping[str, Any],
+        step: int,
+        network: Any,
+        pairings: Mapping[Pairing, Callable[[], Any] | None],
+        watch: RatingWatch | None,
+    ) -> dict[Pairing, PlayedPairing]:
+        """As `PlaysPairings.play_pairings`."""
+        parts: dict[str, tuple[Lease, Pairing]] = {}
+        self._patiently(lambda: parts.update(self._cut_pairings(settings, step, network, pairings)))
+        self._rated = [lease for lease, _ in parts.values()]
+        found: dict[str, PlayedPairing] = {}
+        self._patiently(lambda: self._submit(step))
+        while len(found) < len(parts):
+            self._patiently(lambda: self._collect_ratings(step, found))
+            if watch is not None:
+                for pairing in pairings:
+                    over = sum(parts[name][0].count for name in found if parts[name][1] == pairing)
+                    watch(pairing.opponent, over, pairing.games)
+            if len(found) < len(parts):
+                self._sleep(PATIENCE)
+        self._rated = []
+        self._forget([lease for lease, _ in parts.values()])
+        played: dict[Pairing, list[PlayedPairing]] = {}
+        for name, (_, pairing) in parts.items():
+            played.setdefault(pairing, []).append(found[name])
+        return {pairing: joined_parts(each) for pairing, each in played.items()}
+
+    def _cut_pairings(
+        self,
+        settings: Mapping[str, Any],
+        step: int,
+        network: Any,
+        pairings: Mapping[Pairing, Callable[[], Any] | None],
+    ) -> dict[str, tuple[Lease, Pairing]]:
+        """The parts of the pairings that workers can play, in order, by the names of the leases."""
+        recipe, parts = self._recipe, dict[str, tuple[Lease, Pairing]]()
+        if recipe is None or (own := model_of(network)) is None:
+            return {}
+        rated = self.storage.put_blob(own)
+        for pairing, load in pairings.items():
+            other = b"" if load is None else model_of(load())
+            if other is None or not can_be_sent(recipe, pairing):
+                continue
+            task = self._put(task_of(settings, pairing))
+            size = math.ceil(pairing.games * len(pairings) / (PARTS * self.workers))
+            for first, count in cut(0, pairing.games, max(1, size)):
+                common = (self.identity, step, first, count, rated, self._settings)
+                lease = Lease(*common, kind="rating", other=self._put(other), task=task)
+                parts[lease.name] = lease, pairing
+        return parts
 
     def _cut_episodes(self, part: Lease, games: GameColumns) -> list[Unfinished]:
         """The episodes of a part that other leases continue."""
@@ -290,7 +349,7 @@ class ClusterPlayer:
 
     def _submit(self, step: int) -> None:
         leases = [part for number in sorted(self._parts) for part in self._parts[number]]
-        self.link.submit(leases, step, self._probe)
+        self.link.submit([*self._rated, *leases], step, self._probe)
 
     def _tidy(self, step: int) -> None:
         """Forget what is in the replay of a checkpoint, and what is too late."""
@@ -352,33 +411,60 @@ class ClusterPlayer:
 
         :raises ClusterError: no worker can play one of the leases.
         """
+        missing = {part.name: part for part in self._missing(lease)}
+        for name in self._hear(lease.number, missing):
+            if not self._is_complete(lease):
+                self._read(missing[name], self._unread[name])
+                del self._unread[name]
+
+    def _collect_ratings(self, step: int, found: dict[str, PlayedPairing]) -> None:
+        """Read the parts of ratings that are over.
+
+        :raises ClusterError: no worker can play one of them.
+        """
+        missing = {part.name: part for part in self._rated if part.name not in found}
+        for name in self._hear(step, missing):
+            shard = self._verified(missing[name], self._unread[name])
+            if shard is not None:
+                found[name] = pairing_unpacked(*shard)
+            del self._unread[name]
+
+    def _hear(self, step: int, missing: Collection[str]) -> list[str]:
+        """Ask the coordinator for news; return those of the missing leases that are over.
+
+        :raises ClusterError: no worker can play one of them.
+        """
         found = self.link.collect(self._heard.life, self._heard.number)
         if found.life != self._heard.life:
             self._unread.clear()
             self._broken.clear()
             if self._heard.life:  # it was restarted, and may not know all leases
-                self._submit(lease.number)
+                self._submit(step)
         self._heard = found
         for text in self.link.news():
             self._tell(text)
         self._unread |= {done.name: done for done in found.done}
-        missing = {part.name: part for part in self._missing(lease)}
         self._broken |= dict(found.broken)
-        for name in missing.keys() & self._broken.keys():
-            raise ClusterError(self._broken[name])
-        for name in [name for name in self._unread if name in missing]:
-            if not self._is_complete(lease):
-                self._read(missing[name], self._unread[name])
-                del self._unread[name]
+        for name in missing:
+            if name in self._broken:
+                raise ClusterError(self._broken[name])
+        return [name for name in self._unread if name in missing]
 
     def _read(self, lease: Lease, done: Done) -> None:
         assert self._recipe is not None
+        shard = self._verified(lease, done)
+        if shard is not None:
+            self._games[lease.name] = ShardGames.from_bytes(*shard, self._recipe.first)
+            self._done[lease.name] = done
+
+    def _verified(self, lease: Lease, done: Done) -> tuple[dict[str, Any], bytes] | None:
+        """The shard of a lease that is over; None if it is damaged: then it is played again."""
         try:
             facts, payload = self.storage.read_shard(lease)
         except DamagedShard as error:
             self.storage.remove_shard(lease.name)
             self.link.again(lease.name, f"{error} It is played again.")
-            return
+            return None
         if self.exact and content_hash(payload) != done.checksum:
             self.storage.remove_shard(lease.name)
             self.link.again(
@@ -386,9 +472,8 @@ class ClusterPlayer:
                 f"The shard of lease {lease.name} has other games than {done.worker} reported: it "
                 "is played again.",
             )
-            return
-        self._games[lease.name] = ShardGames.from_bytes(facts, payload, self._recipe.first)
-        self._done[lease.name] = done
+            return None
+        return facts, payload
 
     # --- figures ------------------------------------------------------------------------------
 

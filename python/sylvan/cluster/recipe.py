@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -125,9 +125,8 @@ class Recipe:
         bell, room = _native.Bell(), self._room
         own = (self.spec, selfplay, mix(self.seed, 0), self._encoding, search)
         actors = 1 if self.one_actor else None
-        return [
-            ActorsSlot(Actors(*own, actors=actors, room=room, bell=bell)) for _ in range(leases)
-        ]
+        new_actors = partial(Actors, *own, actors=actors, room=room, bell=bell)
+        return [ActorsSlot(new_actors) for _ in range(leases)]
 
     def evaluator(self, network: bytes, threads: int, cache_bytes: int) -> Any:
         """Make the evaluator of a network's file: an evaluator, or a learned model.

@@ -184,4 +184,5 @@ def finished_in(storage: Storage, lease: Lease) -> Done | None:
     except (DamagedShard, OSError):
         return None
     checksum = content_hash(payload)
-    return Done(lease.name, "an earlier worker", checksum, len(payload), 0.0, games=lease.count)
+    games = lease.count if lease.kind == "selfplay" else 0
+    return Done(lease.name, "an earlier worker", checksum, len(payload), 0.0, games=games)

@@ -1,26 +1,28 @@
 """Players of leases in a worker: slots, each of which plays one lease at a time.
 
 With the game's rules a slot has actors; several slots fill each other's batches, and the worker's
-own thread evaluates them. With a learned model there is one slot, whose thread plans and moves.
+own thread evaluates them. With a learned model there is one slot, whose thread plans and moves. The
+games of ratings are played in threads too (`ratings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from sylvan.muzero.model_player import ModelPlayer
+from sylvan.ratings.pairings import PlayedPairing
 from sylvan.selfplay.actors import PATIENCE, Actors, attend
 from sylvan.selfplay.lease_player import PlayedLease
 from sylvan.selfplay.leases import Lease
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
-__all__ = ["ActorsSlot", "LeaseSlot", "ModelSlot", "attend_slots"]
+__all__ = ["ActorsSlot", "LeaseSlot", "ModelSlot", "PlayingSlot", "ThreadSlot", "attend_slots"]
 
 
-class LeaseSlot(Protocol):
+class PlayingSlot(Protocol):
     """Plays one lease at a time."""
 
     @property
@@ -35,21 +37,28 @@ class LeaseSlot(Protocol):
     def positions(self) -> int:
         """Positions of the lease so far."""
 
-    def begin(self, evaluator: Any, lease: Lease) -> None:
-        """Start to play a lease."""
-
-    def finish(self) -> PlayedLease:
+    def finish(self) -> PlayedLease | PlayedPairing:
         """The games of a lease that is over, or the error that ended it."""
 
     def stop(self) -> None:
         """Give up the lease; it can be played again."""
 
 
+class LeaseSlot(PlayingSlot, Protocol):
+    """Plays leases of self-play."""
+
+    def begin(self, evaluator: Any, lease: Lease) -> None:
+        """Start to play a lease."""
+
+    def halve(self) -> int:
+        """Halve its batches, for lack of memory; return their rows, or 0 if it cannot."""
+
+
 class ActorsSlot:
     """Actors, which search with the game's rules."""
 
-    def __init__(self, actors: Actors) -> None:
-        self.actors = actors
+    def __init__(self, new_actors: Callable[..., Actors]) -> None:
+        self._new_actors, self.actors = new_actors, new_actors()
         self.is_free = True
         self._evaluated = 0.0
 
@@ -87,16 +96,25 @@ class ActorsSlot:
         self.actors.stop()
         self.is_free = True
 
+    def halve(self) -> int:
+        """Halve its batches; return their rows, or 0 if they have one."""
+        rows = self.actors.rows // 2
+        if rows:
+            self.actors = self._new_actors(rows=rows)
+        return rows
 
-class ModelSlot:
-    """A player that plans with a learned model, in a thread."""
 
-    def __init__(self, player: ModelPlayer) -> None:
-        self.player = player
+PlayedT = TypeVar("PlayedT")
+
+
+class ThreadSlot(Generic[PlayedT]):
+    """Plays in a thread of its own."""
+
+    def __init__(self) -> None:
         self.positions = 0
         """Positions of the lease so far."""
         self._pool = ThreadPoolExecutor(1, "play")
-        self._playing: Future[PlayedLease] | None = None
+        self._playing: Future[PlayedT] | None = None
         self._stopped = Event()
 
     @property
@@ -109,28 +127,25 @@ class ModelSlot:
         """Whether the lease has been played, or has failed."""
         return self._playing is not None and self._playing.done()
 
-    def begin(self, evaluator: Any, lease: Lease) -> None:
-        """Start to play a lease."""
+    def start(self, play: Callable[[Callable[[], None]], PlayedT]) -> None:
+        """Start to play.
+
+        :param play: calls its argument now and then, which raises an exception after `stop`.
+        """
         self._stopped, self.positions = Event(), 0
         stopped = self._stopped
 
-        def watch(so_far: SelfPlayStatistics) -> None:
+        def check() -> None:
             if stopped.is_set():
                 raise _Stopped
-            self.positions = so_far.positions
 
-        self._playing = self._pool.submit(self.player.play, lease, [], lambda _: evaluator, watch)
+        self._playing = self._pool.submit(play, check)
 
-    def finish(self) -> PlayedLease:
+    def finish(self) -> PlayedT:
         """The games of a lease that is over, or the error that ended it."""
         assert self._playing is not None
         playing, self._playing = self._playing, None
-        played = playing.result()
-        found = SelfPlayStatistics()
-        found.add(played.games)
-        own = played.statistics
-        own.games, own.positions, own.simulations = found.games, found.positions, found.simulations
-        return played
+        return playing.result()
 
     def stop(self) -> None:
         """Give up the lease, at the end of the move that is being planned."""
@@ -142,12 +157,45 @@ class ModelSlot:
             wait([self._playing], seconds)
 
 
+class ModelSlot(ThreadSlot[PlayedLease]):
+    """A player that plans with a learned model."""
+
+    def __init__(self, player: ModelPlayer) -> None:
+        super().__init__()
+        self.player = player
+
+    def begin(self, evaluator: Any, lease: Lease) -> None:
+        """Start to play a lease."""
+
+        def play(check: Callable[[], None]) -> PlayedLease:
+            def watch(so_far: SelfPlayStatistics) -> None:
+                check()
+                self.positions = so_far.positions
+
+            return self.player.play(lease, [], lambda _: evaluator, watch)
+
+        self.start(play)
+
+    def halve(self) -> int:
+        """Its player halves the games at once by itself."""
+        return 0
+
+    def finish(self) -> PlayedLease:
+        """The games of a lease that is over, or the error that ended it."""
+        played = super().finish()
+        found = SelfPlayStatistics()
+        found.add(played.games)
+        own = played.statistics
+        own.games, own.positions, own.simulations = found.games, found.positions, found.simulations
+        return played
+
+
 class _Stopped(Exception):
     """A lease is given up."""
 
 
-def attend_slots(playing: Sequence[LeaseSlot]) -> float:
-    """Evaluate a batch of some slots of one kind, or wait a little.
+def attend_slots(playing: Sequence[PlayingSlot]) -> float:
+    """Evaluate a batch of some slots, or wait a little.
 
     Return the seconds in which evaluators of actors waited for positions.
     """
@@ -155,6 +203,6 @@ def attend_slots(playing: Sequence[LeaseSlot]) -> float:
     if actors:
         return attend(actors)
     for slot in playing:
-        if isinstance(slot, ModelSlot):
+        if isinstance(slot, ThreadSlot):
             slot.wait(PATIENCE)
     return 0.0

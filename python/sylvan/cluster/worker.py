@@ -16,19 +16,25 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sylvan.cluster.coordinator import Admission, Failed, Orders, Report
 from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.profile import Probe, WorkerFacts, version
+from sylvan.cluster.ratings import RatingSlot, pairing_packed
 from sylvan.cluster.recipe import Recipe, episodes_of, positions_of
 from sylvan.cluster.shard_games import ShardGames
-from sylvan.cluster.slots import LeaseSlot, attend_slots
+from sylvan.cluster.slots import LeaseSlot, PlayingSlot, attend_slots
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
 from sylvan.evaluators.profile import evaluation_profile
+from sylvan.evaluators.protocol import resize
+from sylvan.ratings.pairings import PlayedPairing
+from sylvan.selfplay.faults import is_out_of_memory
+from sylvan.selfplay.lease_player import PlayedLease
 from sylvan.selfplay.leases import Lease as StepLease
+from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["Refused", "Worker", "WorkerLink", "WorkerOptions"]
 
@@ -83,11 +89,14 @@ class Refused(ClusterError):
     """The coordinator does not let a worker play; the message says why."""
 
 
+SlotT_co = TypeVar("SlotT_co", bound=PlayingSlot, covariant=True)
+
+
 @dataclass
-class _Slot:
+class _Slot(Generic[SlotT_co]):
     """Plays one lease at a time."""
 
-    player: LeaseSlot
+    player: SlotT_co
     lease: Lease | None = None
     began: float = 0.0
 
@@ -102,6 +111,10 @@ class _Needed(NamedTuple):
     recipe: Recipe
     network: bytes
     games: StepLease
+    other: bytes = b""
+    """The opponent's network of a rating."""
+    task: bytes = b""
+    """The pairing of a rating."""
 
 
 class Worker:
@@ -129,9 +142,15 @@ class Worker:
         """Inputs of leases, by their names; fetched by another thread."""
         self._waiting: dict[str, Lease] = {}
         """Leases that are not begun."""
-        self._slots: list[_Slot] = []
+        self._slots: list[_Slot[LeaseSlot]] = []
         self._settings = ""
         """The recipe of the slots."""
+        self._ratings: list[_Slot[RatingSlot]] = []
+        """What plays parts of ratings; each is used once."""
+        self._rows = 0
+        """Rows of a batch after it was halved for lack of memory; 0: those of the recipe."""
+        self._must_prove = False
+        """Whether batches were halved since this worker proved its answers."""
         self._attended: float | None = None
         """When the last batch was done; None while nothing is played."""
         self._played = self._waited = 0.0
@@ -155,7 +174,7 @@ class Worker:
                 if self._join():
                     self._work()
         finally:
-            for slot in self._slots:
+            for slot in self._playing:
                 slot.stop()
             self._fetcher.shutdown(wait=False, cancel_futures=True)
             self._talker.shutdown(wait=False, cancel_futures=True)
@@ -212,6 +231,9 @@ class Worker:
                     return
             leaving = self._is_leaving(now)
             news = bool(self._finished or self._failed)
+            if talk is None and self._must_prove and not self._failed:
+                self._must_prove = False
+                return
             if talk is None and (not known or (leaving and now > self._stop_at + GOODBYE)):
                 return
             if talk is None and (news or leaving or now >= next_report):
@@ -227,7 +249,7 @@ class Worker:
             return False
         for name in list(self._waiting):
             self._hand_back(name)
-        playing = [slot for slot in self._slots if slot.lease is not None]
+        playing = self._playing
         if playing and now < self._stop_at:
             return False
         for slot in playing:
@@ -241,7 +263,7 @@ class Worker:
         self._failed.append(Failed(name, "the worker is leaving", by_fault=False))
 
     def _report(self, leaving: bool) -> Report:
-        playing = [slot for slot in self._slots if slot.lease is not None]
+        playing = self._playing
         held = [slot.lease.name for slot in playing if slot.lease] + list(self._waiting)
         finished, self._finished = tuple(self._finished), []
         failed, self._failed = tuple(self._failed), []
@@ -265,7 +287,7 @@ class Worker:
         for name in orders.drop:
             self._waiting.pop(name, None)
             self._ready.pop(name, None)
-            for slot in self._slots:
+            for slot in self._playing:
                 if slot.lease is not None and slot.lease.name == name:
                     slot.stop()
         return orders
@@ -275,7 +297,8 @@ class Worker:
         positions = positions_of(self._blob(lease.positions))
         episodes = episodes_of(self._blob(lease.unfinished))
         games = StepLease(lease.step, 0, lease.first, lease.count, positions, episodes)
-        return _Needed(self._recipe(lease.settings), self._blob(lease.network), games)
+        recipe, network = self._recipe(lease.settings), self._blob(lease.network)
+        return _Needed(recipe, network, games, self._blob(lease.other), self._blob(lease.task))
 
     def _blob(self, name: str) -> bytes:
         return self.cache.blob(name, self.storage.blob) if name else b""
@@ -289,24 +312,36 @@ class Worker:
             if ready is None or not ready.done():
                 continue
             try:
-                needed = ready.result()
-                slot = self._free_slot(lease, needed.recipe)
-                if slot is None:
+                if not self._begin_lease(lease, ready.result()):
                     return
-                evaluator = self._evaluator(lease.network, needed.recipe, needed.network)
-                slot.player.begin(evaluator, needed.games)
-                slot.lease, slot.began = lease, self._clock()
             except Exception as error:  # this lease is handed back; the worker goes on
                 self._fail(lease, error)
             self._waiting.pop(name)
             self._ready.pop(name, None)
 
-    def _free_slot(self, lease: Lease, recipe: Recipe) -> _Slot | None:
+    def _begin_lease(self, lease: Lease, needed: _Needed) -> bool:
+        """Begin a lease; False: there is no room for it."""
+        options = self.options
+        if lease.kind == "rating":
+            cache = options.cache_bytes // NETWORKS
+            rating = RatingSlot(needed.recipe, needed.task, options.threads, cache)
+            rating.begin(needed.network, needed.other, lease)
+            self._ratings.append(_Slot(rating, lease, self._clock()))
+            return True
+        slot = self._free_slot(lease, needed.recipe)
+        if slot is None:
+            return False
+        evaluator = self._evaluator(lease.network, needed.recipe, needed.network)
+        slot.player.begin(evaluator, needed.games)
+        slot.lease, slot.began = lease, self._clock()
+        return True
+
+    def _free_slot(self, lease: Lease, recipe: Recipe) -> _Slot[LeaseSlot] | None:
         if lease.settings != self._settings:
             if any(slot.lease is not None or not slot.player.is_free for slot in self._slots):
                 return None
             players = recipe.slots(self.options.threads, self.options.leases)
-            self._slots = [_Slot(player) for player in players]
+            self._slots, self._rows = [_Slot(player) for player in players], 0
             self._settings = lease.settings
         return next(
             (slot for slot in self._slots if slot.lease is None and slot.player.is_free), None
@@ -318,54 +353,73 @@ class Worker:
         if found is None:
             cache = self.options.cache_bytes // NETWORKS
             found = recipe.evaluator(network, self.options.threads, cache)
+            if self._rows:
+                resize(found, self._rows)
         self._evaluators[name] = found  # the newest is the last
         while len(self._evaluators) > NETWORKS:
             del self._evaluators[next(iter(self._evaluators))]
         return found
 
+    @property
+    def _playing(self) -> list[_Slot[PlayingSlot]]:
+        """The slots that play a lease."""
+        self._ratings = [slot for slot in self._ratings if slot.lease is not None]
+        return [*(slot for slot in self._slots if slot.lease is not None), *self._ratings]
+
     def _attend(self) -> bool:
         """Evaluate a batch; finish the leases that are over. False: nothing is being played."""
-        playing = sorted(
-            (slot for slot in self._slots if slot.lease is not None),
-            key=lambda slot: slot.began,
-        )
+        playing = sorted(self._playing, key=lambda slot: slot.began)
         if not playing:
             self._attended = None
             return False
+        lacking = False
         try:
             self._waited += attend_slots([slot.player for slot in playing])
         except Exception as error:  # of the evaluator
-            for slot in playing:
-                self._give_up(slot, error)
-            return True
+            lacking = is_out_of_memory(error)
+            for evaluated in self._slots:
+                self._give_up(evaluated, error)
+        if lacking and not self._rows:  # here, because the error held memory
+            self._halve()
         now = self._clock()
         self._played += 0.0 if self._attended is None else now - self._attended
         self._attended = now
         for slot in playing:
-            if slot.player.is_over:
+            if slot.lease is not None and slot.player.is_over:
                 self._finish(slot)
         return True
 
-    def _finish(self, slot: _Slot) -> None:
+    def _halve(self) -> None:
+        """Halve the rows of all batches, once; then prove the answers again, which may differ."""
+        rows = [slot.player.halve() for slot in self._slots]
+        if not any(rows):
+            return
+        self._rows, self._must_prove = rows[0], True
+        for evaluator in self._evaluators.values():
+            resize(evaluator, self._rows)
+        reason = (
+            f"Its device has not enough memory: its batches have {self._rows} positions from now "
+            "on. To keep their size, halve selfplay.games."
+        )
+        log.warning("%s", reason)
+        self._failed.append(Failed("", reason))
+
+    def _finish(self, slot: _Slot[PlayingSlot]) -> None:
         """Write the games of a lease that is over."""
         lease = slot.lease
         assert lease is not None
         seconds = self._clock() - slot.began
         try:
             played = slot.player.finish()
-            slot.lease, games = None, played.games
-            dropped = [(n, type(error).__name__, str(error)) for n, error in played.dropped]
-            if not len(games) and dropped:
-                raise GameContractError(
-                    f"all games of a lease raised an error, the first {dropped[0][1]} "
-                    f"({dropped[0][2]}): mend the game"
-                )
-            facts, payload = ShardGames(games, dropped).to_bytes()
+            slot.lease = None
+            if isinstance(played, PlayedPairing):
+                (facts, payload), found = pairing_packed(played), SelfPlayStatistics()
+            else:
+                (facts, payload), found = _packed(played), played.statistics
             size = self.storage.write_shard(lease, facts, payload)
         except Exception as error:
             self._give_up(slot, error, lease)
             return
-        found = played.statistics
         figures: dict[str, float] = {name: getattr(found, name) for name in FIGURES}
         figures |= {"seconds": self._played, "network": found.network_seconds}
         figures |= {"waited": self._waited + found.search_seconds}
@@ -385,7 +439,9 @@ class Worker:
             )
         )
 
-    def _give_up(self, slot: _Slot, error: Exception, lease: Lease | None = None) -> None:
+    def _give_up(
+        self, slot: _Slot[PlayingSlot], error: Exception, lease: Lease | None = None
+    ) -> None:
         lease = lease or slot.lease
         if slot.lease is not None:
             slot.stop()
@@ -395,5 +451,18 @@ class Worker:
     def _fail(self, lease: Lease, error: Exception) -> None:
         log.warning("lease %s failed: %s: %s", lease.name, type(error).__name__, error)
         by_game = not isinstance(error, OSError | ClusterError)  # those are the storage's
+        by_game = by_game and not is_out_of_memory(error)
         reason = str(error).partition("\n")[0] or type(error).__name__
         self._failed.append(Failed(lease.name, reason, by_game))
+
+
+def _packed(played: PlayedLease) -> tuple[dict[str, Any], bytes]:
+    """Facts and payload of a shard with games of self-play."""
+    games = played.games
+    dropped = [(n, type(error).__name__, str(error)) for n, error in played.dropped]
+    if not len(games) and dropped:
+        raise GameContractError(
+            f"all games of a lease raised an error, the first {dropped[0][1]} ({dropped[0][2]}): "
+            "mend the game"
+        )
+    return ShardGames(games, dropped).to_bytes()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +26,9 @@ from sylvan.muzero.evaluation import LatentSide
 from sylvan.muzero.search import greedy
 from sylvan.muzero.turns import own_score
 from sylvan.planning import LatentModel, SearchConfig
-from sylvan.ratings.arena import ArenaConfig
+from sylvan.ratings.arena import ArenaConfig, arena_settings
 from sylvan.ratings.duel import Side
+from sylvan.ratings.pairings import Pairing, PlayedPairing, PlaysPairings
 
 __all__ = ["EpisodeArena", "EpisodeRating", "Episodes", "play_episodes"]
 
@@ -48,6 +49,21 @@ class Episodes:
     @property
     def mean(self) -> float:
         return float(self.returns.mean())
+
+    @classmethod
+    def of(cls, spec: GameSpec, played: PlayedPairing) -> Episodes:
+        """The episodes that were not dropped.
+
+        :raises GameContractError: all were.
+        """
+        kept = ~played.columns["dropped"]
+        if played.error and not kept.any():
+            raise GameContractError(
+                f"{spec.name} raised {played.error}, as did all {len(kept)} episodes of a rating: "
+                "fix the environment; the run then resumes from its last step."
+            )
+        scores, lengths = played.columns["score"][kept], played.columns["length"][kept]
+        return cls(scores.astype(np.float64), lengths, int((~kept).sum()))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -76,6 +92,19 @@ def play_episodes(
     :raises GameContractError: every episode raised an exception.
     """
     seeds = [mix(seed, number) for number in range(episodes)]
+    return Episodes.of(spec, _played(spec, side, seeds, max_plies=max_plies, watch=watch))
+
+
+def _played(
+    spec: GameSpec,
+    side: Side,
+    seeds: Sequence[int],
+    *,
+    max_plies: int | None = None,
+    watch: Callable[[int, int], None] | None = None,
+) -> PlayedPairing:
+    """Play an episode of each seed."""
+    episodes = len(seeds)
     states: dict[int, Game] = {}
     totals, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     errors: dict[int, Exception] = {}
@@ -99,16 +128,15 @@ def play_episodes(
         ]
         if watch is not None:
             watch(episodes - len(running), episodes)
-    kept = [number for number in range(episodes) if number not in errors]
-    if errors and not kept:
-        error = errors[0]
-        raise GameContractError(
-            f"{spec.name} raised {type(error).__name__} ({error}), as did all {episodes} episodes "
-            "of a rating: fix the environment; the run then resumes from its last step."
-        ) from error
-    # Prefer the environment's own total, because rewards may be clipped or scaled for learning.
-    scores = [own_score(states[number], totals[number]) for number in kept]
-    return Episodes(np.array(scores, np.float64), lengths[kept], len(errors))
+    dropped = np.array([number in errors for number in range(episodes)])
+    for number in np.flatnonzero(~dropped).tolist():
+        # Prefer the environment's own total, because rewards may be clipped or scaled for learning.
+        totals[number] = own_score(states[number], totals[number])
+    error = errors[min(errors)] if errors else None
+    return PlayedPairing(
+        {"score": totals, "length": lengths, "dropped": dropped},
+        "" if error is None else f"{type(error).__name__} ({error})",
+    )
 
 
 @contextmanager
@@ -182,6 +210,8 @@ class EpisodeArena:
         self.search = greedy(search or SearchConfig()).replace(simulations=config.simulations)
         self.best: int | None = None
         """The step of the best network so far."""
+        self.elsewhere: PlaysPairings[LatentModel] | None = None
+        """Other machines that play episodes; None: there are none."""
         self.means: dict[int, float] = {}
         """Mean return by step."""
 
@@ -194,14 +224,14 @@ class EpisodeArena:
     ) -> EpisodeRating:
         """Rate the network of a step: `Arena.rate`, without opponents."""
         began = time.perf_counter()
-        found = play_episodes(
-            self.spec,
-            LatentSide(f"step-{step:06d}", model, self.search),
-            self.config.games,
-            mix(self.seed, 3),
-            max_plies=self.config.max_plies,
-            watch=None if watch is None else lambda over, count: watch("", over, count),
-        )
+        pairing = Pairing("", self.config.games, mix(self.seed, 3))
+        played: dict[Pairing, PlayedPairing] = {}
+        if self.elsewhere is not None:
+            settings = arena_settings(self.config, self.seed, self.search)
+            played = self.elsewhere.play_pairings(settings, step, model, {pairing: None}, watch)
+        if pairing not in played:
+            played[pairing] = self.play(pairing, self.side("", model), watch=watch)
+        found = Episodes.of(self.spec, played[pairing])
         self.means[step] = found.mean
         is_best = self.best is None or found.mean >= self.means[self.best]
         if self.best is None or is_best:
@@ -220,6 +250,29 @@ class EpisodeArena:
             is_best=is_best,
             seconds=seconds,
             dropped=found.dropped,
+        )
+
+    def side(self, name: str, model: LatentModel) -> Side:
+        """A network as a player."""
+        return LatentSide(name, model, self.search)
+
+    def play(
+        self,
+        pairing: Pairing,
+        side: Side,
+        other: Side | None = None,  # noqa: ARG002
+        first: int = 0,
+        count: int | None = None,
+        watch: Watch | None = None,
+    ) -> PlayedPairing:
+        """Play some episodes of a rating: `BaseArena.play`, without an opponent."""
+        last = first + (pairing.games if count is None else count)
+        return _played(
+            self.spec,
+            side,
+            [mix(pairing.seed, number) for number in range(first, last)],
+            max_plies=self.config.max_plies,
+            watch=None if watch is None else lambda over, games: watch("", over, games),
         )
 
     def _write(self) -> None:

@@ -77,7 +77,7 @@ def learned_mistake_rates(
 class LatentArena(BaseArena[LatentModel]):
     """Rates networks that search with a learned model."""
 
-    def _side(self, name: str, evaluator: LatentModel) -> Side:
+    def side(self, name: str, evaluator: LatentModel) -> Side:
         return LatentSide(name, evaluator, self.search)
 
     def _mistake_rates(self, evaluator: LatentModel) -> dict[str, Mistakes]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from pydantic import Field
 
 from sylvan._native import mix
@@ -28,13 +29,15 @@ from sylvan.evaluators import Evaluator
 from sylvan.games.naming import GameSpec
 from sylvan.games.solved import Mistakes
 from sylvan.planning import SearchConfig
+from sylvan.players.elo import elo_difference
 from sylvan.ratings.duel import Side, duel
 from sylvan.ratings.mistakes import mistake_rates
+from sylvan.ratings.pairings import Pairing, PlayedPairing, PlaysPairings, RatingWatch
 from sylvan.ratings.rating import Rated, Result, rate_all
 from sylvan.ratings.yardsticks import PlayerSide, SearchSide, default_yardsticks, yardstick
 from sylvan.settings import Section
 
-__all__ = ["Arena", "ArenaConfig", "BaseArena", "Rating"]
+__all__ = ["Arena", "ArenaConfig", "BaseArena", "Rating", "arena_settings"]
 
 
 class ArenaConfig(Section):
@@ -122,7 +125,7 @@ class BaseArena(ABC, Generic[NetworkT]):
     """
 
     @abstractmethod
-    def _side(self, name: str, evaluator: NetworkT) -> Side:
+    def side(self, name: str, evaluator: NetworkT) -> Side:
         """A network as a player."""
 
     @abstractmethod
@@ -147,6 +150,8 @@ class BaseArena(ABC, Generic[NetworkT]):
         self.results: list[Result] = []
         self.best: int | None = None
         """The step of the best network so far."""
+        self.elsewhere: PlaysPairings[NetworkT] | None = None
+        """Other machines that play pairings; None: there are none."""
         self._sides: dict[str, Side] = {}
 
     # --- rating -----------------------------------------------------------------------------
@@ -156,29 +161,30 @@ class BaseArena(ABC, Generic[NetworkT]):
         evaluator: NetworkT,
         step: int,
         previous: Mapping[int, Callable[[], NetworkT]] | None = None,
-        watch: Callable[[str, int, int], None] | None = None,
+        watch: RatingWatch | None = None,
     ) -> Rating:
         """Rate the network of a step.
 
         :param evaluator: the network's evaluator, whose weights must not change during the call.
         :param previous: loaders of earlier networks that still exist, by step.
-        :param watch: called with an opponent's name, the number of finished games and the total.
         """
         began = time.perf_counter()
         name = network_name(step)
         self.results = [result for result in self.results if result.a != name]  # a repeated step
-        side = self._side(name, evaluator)
-        scores = {}
-        for number, opponent in enumerate(self.yardsticks or ()):
-            scores[opponent] = self._play(side, self._yardstick(opponent), opponent, number, watch)
-        against_best = None
-        for number, other in enumerate(self._opponents(previous or {}, step), start=100):
-            loaded = self._side(network_name(other), (previous or {})[other]())
-            score = self._play(side, loaded, loaded.name, number, watch)
-            if other == self.best:
+        pairings = self._pairings(previous or {}, step)
+        played = {}
+        if self.elsewhere is not None:
+            played = self.elsewhere.play_pairings(self.settings, step, evaluator, pairings, watch)
+        side, scores, against_best = self.side(name, evaluator), {}, None
+        for pairing, load in pairings.items():
+            if pairing not in played:
+                other = None if load is None else self.side(pairing.opponent, load())
+                played[pairing] = self.play(pairing, side, other, watch=watch)
+            score = self._count(name, pairing, played[pairing])
+            if pairing.network is not None and pairing.network == self.best:
                 against_best = scores["best"] = score
             else:
-                scores[loaded.name] = score
+                scores[pairing.opponent] = score
         self._close()
         rated = self.ratings()
         mine = rated.get(name, Rated(0.0, float("-inf"), float("inf")))
@@ -219,28 +225,59 @@ class BaseArena(ABC, Generic[NetworkT]):
         steps.sort(key=lambda other: other != self.best)
         return steps[: self.config.opponents]
 
-    def _play(
+    def _pairings(
+        self, previous: Mapping[int, Callable[[], NetworkT]], step: int
+    ) -> dict[Pairing, Callable[[], NetworkT] | None]:
+        """The pairings of a step, with the loaders of their networks."""
+        games, seed = self.config.games, mix(self.seed, step)
+        found: dict[Pairing, Callable[[], NetworkT] | None] = {}
+        for number, opponent in enumerate(self.yardsticks or ()):
+            found[Pairing(opponent, games, mix(seed, number))] = None
+        for number, other in enumerate(self._opponents(previous, step), start=100):
+            pairing = Pairing(network_name(other), games, mix(seed, number), other)
+            found[pairing] = previous[other]
+        return found
+
+    def play(
         self,
+        pairing: Pairing,
         side: Side,
-        other: Side,
-        name: str,
-        number: int,
-        watch: Callable[[str, int, int], None] | None,
-    ) -> float:
-        """Play one opponent, add the result to the table and return the score."""
+        other: Side | None = None,
+        first: int = 0,
+        count: int | None = None,
+        watch: RatingWatch | None = None,
+    ) -> PlayedPairing:
+        """Play games of a pairing.
+
+        :param other: the opponent, if it is a network.
+        :param first: the first game.
+        :param count: number of games; default: all.
+        """
+        name = pairing.opponent
         played = duel(
             self.spec,
             side,
-            other,
-            self.config.games,
-            mix(mix(self.seed, int(side.name.rpartition("-")[2])), number),
+            other or self._yardstick(name),
+            pairing.games if count is None else count,
+            pairing.seed,
             opening_plies=self.config.opening_plies,
             max_plies=self.config.max_plies,
+            first=first,
             watch=None if watch is None else lambda over, games: watch(name, over, games),
         )
-        elo = played.elo
-        self.results.append(Result(side.name, name, elo.wins, elo.draws, elo.losses))
-        return played.score
+        return PlayedPairing({"score": np.array(played.scores)})
+
+    def _count(self, name: str, pairing: Pairing, played: PlayedPairing) -> float:
+        """Add the result of a pairing to the table and return the score."""
+        scores = played.columns["score"].tolist()
+        elo = elo_difference(*(scores.count(score) for score in (1.0, 0.5, 0.0)))
+        self.results.append(Result(name, pairing.opponent, elo.wins, elo.draws, elo.losses))
+        return elo.score
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings of the games, as JSON values."""
+        return arena_settings(self.config, self.seed, self.search)
 
     def _is_best(self, mine: Rated, rated: Mapping[str, Rated], against_best: float | None) -> bool:
         if self.best is None:
@@ -296,10 +333,19 @@ class BaseArena(ABC, Generic[NetworkT]):
         self.best = state["best"]
 
 
+def arena_settings(config: ArenaConfig, seed: int, search: SearchConfig) -> dict[str, Any]:
+    """The settings of an arena's games, as JSON values: its parameters in another process."""
+    return {
+        "config": config.model_dump(mode="json"),
+        "seed": seed,
+        "search": search.model_dump(mode="json", exclude={"threads"}),
+    }
+
+
 class Arena(BaseArena[Evaluator]):
     """Rates networks that search with the game's rules."""
 
-    def _side(self, name: str, evaluator: Evaluator) -> Side:
+    def side(self, name: str, evaluator: Evaluator) -> Side:
         return SearchSide(name, evaluator, self.search)
 
     def _mistake_rates(self, evaluator: Evaluator) -> dict[str, Mistakes]:

@@ -21,6 +21,7 @@ from sylvan.learning.file_games import FileGames
 from sylvan.learning.group import Group
 from sylvan.networks.header import NetworkHeader
 from sylvan.ratings.arena import ArenaConfig
+from sylvan.ratings.pairings import PlaysPairings
 from sylvan.replay.buffer import Replay
 from sylvan.replay.record import GameRecord
 from sylvan.runs.checkpoints import Checkpoint, NetworkState
@@ -76,6 +77,8 @@ class RatesNetworks(Protocol[PlayerT]):
     """Rates the networks of a run, and keeps the results."""
 
     config: ArenaConfig
+    elsewhere: PlaysPairings[Any] | None
+    """Other machines that play; None: there are none."""
 
     def rate(
         self,
@@ -117,6 +120,8 @@ class Trainer(ABC, Generic[EvaluatorT]):
         if start is not None:
             warm_start(network, start)
         self._create_parts(network, copy.deepcopy(network).eval())
+        if isinstance(self.player, PlaysPairings):
+            self.arena.elsewhere = self.player
         if group is not None:
             self.learner.share(group)
         self.step = 0
