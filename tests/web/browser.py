@@ -1,6 +1,7 @@
 """Shared by the tests in a browser: Chromium, its windows, and pictures kept in out/web.
 
-With SYLVAN_PICTURES=docs/images in the environment, the tests make the pictures of the docs.
+With SYLVAN_PICTURES=docs/images in the environment, the tests make the pictures of that folder
+again, and no others.
 """
 
 import os
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PICTURES = Path(os.environ.get("SYLVAN_PICTURES", ROOT / "out" / "web"))
+AGAIN = os.environ.get("SYLVAN_PICTURES")
+PICTURES = Path(AGAIN or ROOT / "out" / "web")
 CHROMIUM = shutil.which("chromium")
 QUIET = [
     "--no-sandbox",
@@ -39,4 +41,6 @@ def browser():
 def picture(page, name, **options):
     """Keep a picture for a reviewer."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png", **options)
+    path = PICTURES / f"{name}.png"
+    if not AGAIN or path.exists():
+        page.screenshot(path=path, **options)

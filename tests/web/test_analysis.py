@@ -321,17 +321,28 @@ def test_changed_rows_lead_to_the_rows_of_a_whole_reading():
         forest.run("material")
         forest.begin()
         tree = forest.tree()
-        changed, gone = nodes.changes(tree, 40 + 10 * round_, {(877,)} if round_ > 2 else set())
-        known = {*shown_nodes, *(row.id for row in changed)}
-        assert all(row.parent is None or row.parent in known for row in changed)
+        opened = {(877,)} if round_ > 2 else set()
+        new, changed, gone = nodes.changes(tree, 40 + 10 * round_, opened)
+        assert not shown_nodes.keys() & {row.id for row in new} and (new or changed.id)
+        known = {*shown_nodes, *(row.id for row in new)}
+        assert all(row.parent is None or row.parent in known for row in new)
         for number in gone:
             del shown_nodes[number]
-        shown_nodes |= {row.id: row for row in changed}
+        columns = changed.model_dump()
+        for place, number in enumerate(changed.id):
+            update = {name: column[place] for name, column in columns.items()}
+            row = shown_nodes[number].model_copy(update=update)
+            assert row != shown_nodes[number]
+            shown_nodes[number] = row
+        shown_nodes |= {row.id: row for row in new}
         shown_moves |= {row.action: row for row in moves.changes(tree)}
         assert len(shown_nodes) <= 40 + 10 * round_ + 21  # the opened one and its children
     by_rank = sorted(shown_moves.values(), key=lambda row: row.rank)
     assert by_rank == MoveRows(0).changes(tree)
-    fresh, _ = TreeRows(0).changes(tree, 90, {(877,)})
+    fresh, *_ = TreeRows(0).changes(tree, 90, {(877,)})
+    again = nodes.changes(tree, 90, {(877,)})
+    assert not again.nodes_new and not again.nodes_changed.id and not again.nodes_gone
+    assert {row.id: row for row in nodes.sent} == shown_nodes
 
     def unnumbered(rows):
         by_id = {row.id: row for row in rows}
@@ -353,7 +364,7 @@ def test_opened_nodes_stay_however_little_visited():
         node = tree.read(path)
         path = (*path, min((e for e in node.edges if e.N > 1), key=lambda e: e.N).action)
     nodes = TreeRows(0)
-    plain, _ = nodes.changes(tree, 20, [])
+    plain, *_ = nodes.changes(tree, 20, [])
     nodes.changes(tree, 20, [path])
     rows = {row.id: row for row in nodes.sent}
     assert len(plain) == 20 and {row.id for row in plain} <= set(rows)
@@ -368,7 +379,7 @@ def test_opened_nodes_stay_however_little_visited():
 def test_the_rows_of_a_tree_add_up():
     forest = Forest([ConnectFour()], SearchConfig(simulations=500))
     forest.run("rollout")
-    rows, _ = TreeRows(0).changes(forest.tree(), 5000, set())
+    rows, *_ = TreeRows(0).changes(forest.tree(), 5000, set())
     by_id = {row.id: row for row in rows}
     children = {row.id: [] for row in rows}
     for row in rows:
@@ -535,7 +546,7 @@ def test_an_analysis_is_saved_and_shown_again(page):
         position = other.wait(Position)
         assert (position.game, [ply.label for ply in position.plies]) == ("connect4", ["4", "4"])
         again = other.wait(Search, simulations=300)
-        assert again.ended and not again.running and len(again.nodes_changed) == 50
+        assert again.ended and not again.running and len(again.nodes_new) == 50
         assert moves_shown(other) == shown and again.best == found.best
         assert other.searched(20).simulations == 320  # it goes on
         assert not [m for m in other.said if isinstance(m, Search)][-1].ended

@@ -4,6 +4,7 @@ With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictur
 """
 
 import gzip
+import json
 import re
 import sys
 import time
@@ -854,8 +855,8 @@ def test_the_page_is_ready_within_a_second(visit):
 
 
 @pytest.mark.alone
-def test_a_tree_of_5000_nodes_is_panned_smoothly(visit):
-    """At most 8 ms of script per frame, whether all nodes are in view or few."""
+def test_a_tree_of_5000_nodes_is_panned_smoothly(visit, browser):
+    """At most 8 ms of script in 95 of 100 frames, whether all nodes are in view or few."""
     page = visit("#game=connect4")
     page.click(".runbar >> text=Start")
     until(page, 8000)
@@ -869,12 +870,39 @@ def test_a_tree_of_5000_nodes_is_panned_smoothly(visit):
             page.click(".toolbar button:has-text('All')")
         page.mouse.move(box["x"] + 300, box["y"] + 150)
         page.mouse.down()
-        frames = []
-        for step in range(20):
-            page.mouse.move(box["x"] + 300 - 10 * step, box["y"] + 150 - 5 * step)
-            frames.append(float(page.get_attribute(".treecanvas", "data-frame")))
+        browser.start_tracing(page=page, categories=["devtools.timeline"])
+        for step in range(100):
+            back = abs(step % 40 - 20)
+            page.mouse.move(box["x"] + 300 - 10 * back, box["y"] + 150 - 5 * back)
+        frames = script_per_frame(json.loads(browser.stop_tracing()))
         page.mouse.up()
-        assert sorted(frames)[10] <= 8, frames
+        assert len(frames) >= 60, "hardly any frame was drawn"
+        assert np.percentile(frames, 95) <= 8, frames
+
+
+def script_per_frame(trace):
+    """Milliseconds of script on the page's main thread in each frame of a trace.
+
+    A frame ends with its animation callback; what ran since the last one belongs to it.
+    """
+    events = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
+    ends = [event for event in events if event["name"] == "FireAnimationFrame"]
+    (thread,) = {(event["pid"], event["tid"]) for event in ends}
+    script = {"EventDispatch", "FireAnimationFrame", "TimerFire", "FunctionCall", "V8.GCScavenger"}
+    own = sorted(
+        (event for event in events if (event["pid"], event["tid"]) == thread),
+        key=lambda event: event["ts"],
+    )
+    frames, now, until_ = [], 0.0, 0.0
+    for event in own:
+        if event["name"] not in script or event["ts"] < until_:
+            continue  # no script, or within one that is counted
+        now += event["dur"]
+        until_ = event["ts"] + event["dur"]
+        if event["name"] == "FireAnimationFrame":
+            frames.append(now / 1000)
+            now = 0.0
+    return frames
 
 
 def test_dark_and_narrow(visit):

@@ -123,7 +123,7 @@ def test_a_blunder_is_marked():
     for action in (0, 3, 1, 3, 0, 3):
         session.play(action)
     session.play(6)
-    last = judged(session, "rollout", [0])[-1]()
+    last = judged(session, "rollout", [0])[-1](lambda: False)
     assert (last.label, last.best, last.mark) == ("7", "4", "??")
 
 

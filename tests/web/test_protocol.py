@@ -47,6 +47,8 @@ REQUESTS = [
     {"type": "take_back"},
     {"type": "hint"},
     {"type": "review"},
+    {"type": "stop_review"},
+    {"type": "offer_draw"},
     {"type": "load", "name": "x.sylvan", "data": "AAAA"},
     {"type": "follow", "runs": ["first"]},
     {"type": "list_games", "run": "first"},

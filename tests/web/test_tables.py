@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from sylvan.games.blob import card_name
 from sylvan.web import hall as web_hall
 from sylvan.web.desk import Desk
 from sylvan.web.hall import Hall
-from sylvan.web.protocol import Hinted, Offers, Problem, Reviewed, Table
+from sylvan.web.protocol import Hinted, Judged, Offers, Problem, Reviewed, Reviewing, Table
 from tests.web.serving import Page
 
 CARD = re.compile(r"(?:10|[2-9JQKA])[♠♥♦♣]")
@@ -77,30 +78,113 @@ def heard(page, since, kind):
     until(lambda: any(isinstance(message, kind) for message in page.said[since:]))
 
 
-def test_a_review_lets_the_others_go_on_and_ends_with_its_page(pages):
+def judged(number):
+    """A judgement that takes no time."""
+    return Judged(ply=number, label=str(number), best="", loss=0.0, mark="", options=[])
+
+
+def test_a_review_lets_the_others_go_on(pages):
     first, second = pages(), pages()
     code = sat(first, YOU, GUEST).code
     joined(second, code)
-    table, seen = first.play.table, []
+    moved = threading.Event()
 
-    def slow():
+    def slow(_):
         """A decision during which the other person moves."""
-        seen.append(len(table.match.session.actions))
-        if len(seen) == 1:
-            second.ask(type="act", action=2)
-            until(lambda: not table._inbox.empty())
-        if len(seen) == 3:
-            first.play.close()
-            until(lambda: not table._inbox.empty())
+        assert moved.wait(20)
+        return judged(1)
 
     first.ask(type="act", action=3)
     table_of(second, after(1))
-    table.match.review = lambda _: [slow] * 20
+    first.play.table.match.review = lambda _: [slow, lambda _: judged(2)]
     first.ask(type="review")
-    table_of(second, lambda state: len(state.said) == 2)
-    until(lambda: not table._reviews)
-    assert seen == [1, 2, 2]  # the move was made between two decisions
-    assert not any(isinstance(message, Reviewed) for message in first.said)
+    assert first.wait(Reviewing).left == 2
+    second.ask(type="act", action=2)
+    table_of(second, lambda state: len(state.said) == 2)  # while a decision is judged
+    moved.set()
+    assert first.wait(Reviewing).left == 1
+    assert [decision.ply for decision in first.wait(Reviewed).decisions] == [1, 2]
+
+
+def test_a_review_is_stopped_within_a_decision(pages):
+    """By its page, which gets a report; by another review, and when its page leaves."""
+    page = pages()
+    sat(page, YOU, YOU)
+    page.ask(type="act", action=3)
+    table_of(page, after(1))
+    table, ended = page.play.table, []
+
+    def endless(stopped):
+        until(stopped)
+        ended.append(True)
+
+    table.match.review = lambda _: [lambda _: judged(1), endless, endless]
+    page.ask(type="review")
+    page.wait(Reviewing, left=2)
+    page.ask(type="stop_review")
+    assert [decision.ply for decision in page.wait(Reviewed).decisions] == [1]
+    for request in ({"type": "review"}, {"type": "review"}, {"type": "take_back"}):
+        page.ask(**request)
+        if request["type"] == "review":
+            page.wait(Reviewing, left=2)
+    until(lambda: len(ended) == 3)  # a second review ends the first, and a move taken back that
+    page.ask(type="act", action=3)
+    page.ask(type="review")
+    page.wait(Reviewing, left=2)
+    page.play.close()
+    until(lambda: len(ended) == 4)
+    assert sum(isinstance(message, Reviewed) for message in page.said) == 1
+    table.close()
+    assert table.join(20) and table._reviewer.join(20)
+
+
+def test_people_agree_to_a_draw(pages):
+    first, second = pages(), pages()
+    table = sat(first, YOU, GUEST)
+    first.ask(type="offer_draw")
+    assert "not complete" in first.wait(Problem).sentence
+    joined(second, table.code)
+    first.ask(type="offer_draw")
+    offered = table_of(second, lambda state: state.draw_offered)
+    assert offered.draw_offered == [offered.seats[0].name] and offered.over is None
+    first.ask(type="act", action=3)
+    assert table_of(second, mine).draw_offered == []  # a move takes the offer back
+    second.ask(type="offer_draw")
+    table_of(first, lambda state: state.draw_offered)
+    first.ask(type="offer_draw")
+    for page in (first, second):
+        over = table_of(page, lambda state: state.over)
+        assert (over.over, over.actions, over.can_draw) == ("Drawn by agreement.", [], False)
+    first.ask(type="offer_draw")
+    assert "is over" in first.wait(Problem).sentence
+    first.ask(type="take_back")
+    table_of(second, lambda state: state.asked)
+    second.ask(type="take_back")
+    assert table_of(first, mine).over is None
+
+
+def test_two_people_at_one_page_agree_to_a_draw(pages):
+    page = pages()
+    sat(page, YOU, YOU)
+    page.ask(type="offer_draw")
+    assert table_of(page, lambda state: state.over).over == "Drawn by agreement."
+
+
+def test_a_player_that_is_not_worse_declines_an_early_draw(pages):
+    page = pages()
+    assert sat(page, YOU, BOT).can_draw
+    page.ask(type="offer_draw")
+    assert page.wait(Problem).sentence == "Sylvan declines the draw."
+    page.play.table.match.session.value = -0.9
+    page.ask(type="offer_draw")
+    assert table_of(page, lambda state: state.over).over == "Drawn by agreement."
+
+
+def test_other_games_are_not_drawn_by_agreement(pages):
+    page = pages()
+    assert not sat(page, YOU, BOT, BOT, game="blob").can_draw
+    page.ask(type="offer_draw")
+    assert "No draw" in page.wait(Problem).sentence
 
 
 def test_two_pages_play_each_other(pages):

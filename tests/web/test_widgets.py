@@ -59,7 +59,7 @@ def test_a_result_carries_its_table_tree_and_positions():
     assert position["board"]["fen"] == result.game.fen()
     rows = {row["action"]: row["N"] for row in search["moves"]}
     assert rows == {edge.action: edge.N for edge in result.tree.root.edges}
-    assert len(search["nodes_changed"]) == widgets.NODES
+    assert len(search["nodes_new"]) == widgets.NODES
     paths = {tuple(looked["path"]) for looked in widget.messages[2:]}
     assert tuple(search["moves"][0]["line"]) in paths and () in paths
     assert json.loads(json.dumps(widget.messages)) == widget.messages
@@ -70,7 +70,7 @@ def test_a_result_answers_what_the_notebook_does_not_have(monkeypatch):
     widget = searched().widget()
     said = told(widget, monkeypatch)
     widget._heard({"type": "show", "nodes": 200, "opened": []})
-    assert len(said[-1]["nodes_changed"]) == 200
+    assert len(said[-1]["nodes_new"]) == 200
     widget._heard({"type": "look", "path": [], "details": True})
     assert said[-1]["details"]["N"] == searched().tree.root.N
     widget._heard({"type": "look", "path": [1, 1], "details": True})

@@ -206,7 +206,7 @@ export class Analyse {
     }
     this.table.apply(message.moves);
     const range = rangeOf(position, message.values);
-    this.tree.apply(message.nodes_changed, message.nodes_gone, message.pv, range);
+    this.tree.apply(message, range);
     this.board.value(message.values, message.graph);
     if (message.moves.length) this.board.mark(this.table.sorted);
     this.start.textContent = message.running ? "Stop" : "Start";
@@ -224,8 +224,7 @@ export class Analyse {
   }
 
   private light(path: number[], phase: Phase): void {
-    const rows = this.held.flatMap((message) => message.nodes_changed);
-    if (phase !== "selection") this.tree.grow(rows, path, phase === "backup");
+    if (phase !== "selection") this.tree.grow(this.held, path, phase === "backup");
     this.tree.light(path, phase);
   }
 

@@ -161,7 +161,7 @@ export class Compare {
     this.search = search;
     for (const row of search.moves) this.rows.set(row.action, row);
     const [low, high] = position.value_range ?? [-1, 1];
-    this.tree.apply(search.nodes_changed, search.nodes_gone, search.pv, [low ?? -1, high ?? 1]);
+    this.tree.apply(search, [low ?? -1, high ?? 1]);
     this.verdict.replaceChildren(...verdictOf(search, position, this.sorted[0]));
     this.speed.textContent = speedOf(search);
     this.update(this.moves);

@@ -121,6 +121,11 @@ export interface Note {
   text?: string;
 }
 
+/** Offer a draw, or agree to one. */
+export interface OfferDraw {
+  type: "offer_draw";
+}
+
 /** Show a position and drop the tree of the last one. */
 export interface Open {
   type: "open";
@@ -220,6 +225,11 @@ export interface Stop {
   type: "stop";
 }
 
+/** Ask for what the review has found so far. */
+export interface StopReview {
+  type: "stop_review";
+}
+
 /** Search every position of the game for the graph of its values. */
 export interface Sweep {
   type: "sweep";
@@ -231,7 +241,7 @@ export interface TakeBack {
   type: "take_back";
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | ListOffers | Sit | Join | Reveal | Act | TakeBack | Hint | Review | Advise | Note | Follow | ListGames | Replay | AskOpinion | PauseRun | ResumeRun | StartRun | Film | Foresee | Ack;
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | ListOffers | Sit | Join | Reveal | Act | TakeBack | Hint | Review | StopReview | OfferDraw | Advise | Note | Follow | ListGames | Replay | AskOpinion | PauseRun | ResumeRun | StartRun | Film | Foresee | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
@@ -420,6 +430,19 @@ export interface MoveRow {
   labels: string[];
 }
 
+/** New statistics of nodes that the page has, a list per field of `NodeRow`. */
+export interface NodeColumns {
+  id: number[];
+  N: number[];
+  Q: (number | null)[];
+  value: (number | null)[];
+  P: (number | null)[];
+  kind: ("decision" | "chance" | "terminal" | "leaf")[];
+  proven: boolean[];
+  seat: (number | null)[];
+  unsent: number[];
+}
+
 /** A node of the tree. */
 export interface NodeRow {
   id: number;
@@ -601,7 +624,8 @@ export interface Search {
   best: number | null;
   pv: number[];
   moves: MoveRow[];
-  nodes_changed: NodeRow[];
+  nodes_new: NodeRow[];
+  nodes_changed: NodeColumns;
   nodes_gone: number[];
 }
 
@@ -661,6 +685,8 @@ export interface Table {
   ticking: boolean;
   said: PlyInfo[];
   asked: string[];
+  can_draw: boolean;
+  draw_offered: string[];
   over: string | null;
 }
 

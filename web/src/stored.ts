@@ -54,7 +54,7 @@ export class Stored {
   private searched(search: Search, position: Position): void {
     this.table.apply(search.moves);
     const range = rangeOf(position, search.values);
-    this.tree.apply(search.nodes_changed, search.nodes_gone, search.pv, range);
+    this.tree.apply(search, range);
     this.board.value(search.values, search.graph);
     this.board.mark(this.table.sorted);
     this.verdict.replaceChildren(...verdictOf(search, position, this.table.sorted[0]));

@@ -2,7 +2,7 @@
 
 import { spread } from "./colour";
 import { button, el } from "./dom";
-import type { Details, Looked, NodeRow } from "./protocol";
+import type { Details, Looked, Search } from "./protocol";
 import type { Phase } from "./slow";
 import { TreeStore } from "./tree/store";
 import { TreeView } from "./tree/view";
@@ -102,14 +102,10 @@ export class TreePane {
     this.view.changed([]);
   }
 
-  apply(
-    changed: readonly NodeRow[],
-    gone: readonly number[],
-    pv: readonly number[],
-    range: readonly [number, number],
-  ): void {
-    if (!changed.length && !gone.length) return;
-    this.store.apply(changed, gone);
+  apply(search: Search, range: readonly [number, number]): void {
+    const { nodes_new, nodes_changed, nodes_gone, pv } = search;
+    if (!nodes_new.length && !nodes_changed.id.length && !nodes_gone.length) return;
+    this.store.apply(nodes_new, nodes_changed, nodes_gone);
     this.line = pv;
     this.view.range = spread(this.store, range);
     this.view.changed(pv);
@@ -122,15 +118,20 @@ export class TreePane {
     this.reveal();
   }
 
-  /** Of the rows that wait, show the one after a path: a new node without figures at first. */
-  grow(rows: readonly NodeRow[], path: readonly number[], withFigures: boolean): void {
+  /** Of the messages that wait, show the node after a path: a new one without figures at first. */
+  grow(held: readonly Search[], path: readonly number[], withFigures: boolean): void {
+    const known = this.store.at(path);
     const parent = path.length ? this.store.at(path.slice(0, -1)) : null;
-    const isIt = (row: NodeRow) =>
-      path.length ? row.parent === parent?.id && row.action === path.at(-1) : row.parent === null;
-    const row = rows.filter(isIt).at(-1);
-    if (!row || (path.length && !parent)) return;
-    if (withFigures) this.store.apply([row], []);
-    else if (!this.store.at(path)) this.store.apply([{ ...row, N: 0, Q: null, value: null }], []);
+    for (const { nodes_new, nodes_changed } of held) {
+      const at = known ? nodes_changed.id.indexOf(known.id) : -1;
+      if (at >= 0 && withFigures) this.store.take(nodes_changed, at);
+      const row = nodes_new.find((row) =>
+        path.length ? row.parent === parent?.id && row.action === path.at(-1) : row.parent === null,
+      );
+      if (!row || (path.length && !parent)) continue;
+      if (withFigures) this.store.apply([row], null, []);
+      else if (!known) this.store.apply([{ ...row, N: 0, Q: null, value: null }], null, []);
+    }
     this.view.changed(this.line);
   }
 

@@ -23,7 +23,7 @@ function tree(...rows: [number, number | null, number | null, number, number][])
       unsent,
     }),
   );
-  store.apply(made, []);
+  store.apply(made, null, []);
   return store;
 }
 

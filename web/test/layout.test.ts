@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { NodeRow } from "../src/protocol";
+import type { NodeColumns, NodeRow } from "../src/protocol";
 import { Camera } from "../src/tree/camera";
 import { layout, within } from "../src/tree/layout";
 import { TreeStore } from "../src/tree/store";
@@ -22,6 +22,23 @@ function row(id: number, parent: number | null, N: number): NodeRow {
   };
 }
 
+/** New statistics of nodes as a message has them. */
+function columns(
+  rows: { [Field in keyof NodeColumns]: NodeColumns[Field][number] }[],
+): NodeColumns {
+  return {
+    id: rows.map(({ id }) => id),
+    N: rows.map(({ N }) => N),
+    Q: rows.map(({ Q }) => Q),
+    value: rows.map(({ value }) => value),
+    P: rows.map(({ P }) => P),
+    kind: rows.map(({ kind }) => kind),
+    proven: rows.map(({ proven }) => proven),
+    seat: rows.map(({ seat }) => seat),
+    unsent: rows.map(({ unsent }) => unsent),
+  };
+}
+
 /** A tree with `count` nodes of random parents, the same for a seed. */
 function grown(count: number, seed: number): TreeStore {
   let state = seed;
@@ -34,7 +51,7 @@ function grown(count: number, seed: number): TreeStore {
   for (let id = 1; id < count; id++) {
     rows.push(row(id, Math.floor(random() * id), Math.floor(100 * random())));
   }
-  store.apply(rows, []);
+  store.apply(rows, null, []);
   return store;
 }
 
@@ -77,6 +94,7 @@ test("a line of 10,000 actions is laid out", () => {
   const store = new TreeStore();
   store.apply(
     Array.from({ length: 10_000 }, (_, id) => row(id, id ? id - 1 : null, 1)),
+    null,
     [],
   );
   assert.deepEqual([layout(store.root).depth, layout(store.root).rows], [9999, 1]);
@@ -86,10 +104,13 @@ test("changed and gone rows give the tree that all rows at once give", () => {
   const store = grown(60, 7);
   const node = store.get(3);
   assert.ok(node);
-  store.apply([{ ...node, N: 12345 }], []);
+  const { id, P, kind, proven, seat, unsent } = node;
+  const changed = { id, N: 12345, Q: -0.5, value: 0.5, P, kind, proven, seat, unsent };
+  store.apply([], columns([changed]), []);
+  assert.deepEqual([store.get(3)?.N, store.get(3)?.Q, store.get(3)?.label], [12345, -0.5, "3"]);
   const leaf = [...layout(store.root).byId.values()].find((at) => !at.children.length);
   assert.ok(leaf);
-  store.apply([], [leaf.node.id]);
+  store.apply([], null, [leaf.node.id]);
   assert.equal(store.size, 59);
   assert.equal(store.get(leaf.node.id), null);
   const siblings = store.get(node.parent)?.children ?? [];

@@ -26,6 +26,7 @@ pub use memory::node::NodeKind;
 pub use search::descend::SearchError;
 pub use search::forest::{Forest, TREE_SHARE, Timing};
 pub use search::model_step::{ModelOutput, SeatArray, StepError};
+pub use search::most_visited::VisitedNode;
 pub use search::outcome::pick_at;
 pub use search::playouts;
 pub use search::restore::{RestoreError, SavedNode};

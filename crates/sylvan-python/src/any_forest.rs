@@ -1,7 +1,7 @@
 //! Forests of any game and any storage of values, behind one trait.
 
-use numpy::PyArray1;
 use numpy::ndarray::ArrayView2;
+use numpy::{Element, PyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +11,7 @@ use sylvan_core::NodeStats;
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{
-    Action, Config, Forest, RestoreError, Rules, SavedNode, SearchError, Seat, Timing,
+    Action, Config, Forest, RestoreError, Rules, SavedNode, SearchError, Seat, Timing, VisitedNode,
 };
 
 use crate::bridge::{Bridge, ReusedArrays, unlocked};
@@ -81,6 +81,14 @@ pub trait AnyForest: Send {
     /// The best action at a root, if it is a decision.
     fn best(&mut self, tree: usize) -> Option<Action>;
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
+    fn most_visited(
+        &mut self,
+        py: Python<'_>,
+        tree: usize,
+        seat: Seat,
+        most: (usize, usize),
+        wanted: &[Vec<Action>],
+    ) -> PyResult<Py<PyAny>>;
     fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action>;
     fn flatten(&mut self, flat: bool);
     fn limits(&mut self) -> &mut Limits;
@@ -391,6 +399,45 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {
         self.search(tree).node_stats(path).map_err(Into::into)
+    }
+
+    /// Parents, actions, N, Q, P, values, whether they are proven, kinds, seats, missing children;
+    /// `most` is that of nodes which are not wanted, and that of all.
+    fn most_visited(
+        &mut self,
+        py: Python<'_>,
+        tree: usize,
+        seat: Seat,
+        (most, limit): (usize, usize),
+        wanted: &[Vec<Action>],
+    ) -> PyResult<Py<PyAny>> {
+        let nodes = unlocked::<G, _>(py, || {
+            let search = self.search(tree);
+            search.most_visited(seat, most, limit, wanted)
+        })
+        .map_err(Into::into)?;
+        fn column<T: Element>(
+            py: Python<'_>,
+            nodes: &[VisitedNode],
+            read: impl Fn(&VisitedNode) -> T,
+        ) -> Py<PyArray1<T>> {
+            PyArray1::from_iter(py, nodes.iter().map(read)).unbind()
+        }
+        (
+            column(py, &nodes, |node| {
+                node.parent.map_or(-1, |parent| parent as i64)
+            }),
+            column(py, &nodes, |node| i64::from(node.action)),
+            column(py, &nodes, |node| i64::from(node.visits)),
+            column(py, &nodes, |node| node.q),
+            column(py, &nodes, |node| node.prior),
+            column(py, &nodes, |node| node.value),
+            column(py, &nodes, |node| node.proven),
+            column(py, &nodes, |node| node.kind as u8),
+            column(py, &nodes, |node| node.seat.map_or(-1, |seat| seat as i8)),
+            column(py, &nodes, |node| i64::from(node.missing)),
+        )
+            .into_py_any(py)
     }
 
     /// The expected line after a path; empty if the tree does not have the path.

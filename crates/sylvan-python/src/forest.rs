@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sylvan_core::config::Limits;
-use sylvan_core::{Action, Timing};
+use sylvan_core::{Action, Seat, Timing};
 
 use crate::any_forest::AnyForest;
 use crate::bridge::ReusedArrays;
@@ -413,6 +413,25 @@ impl Forest {
         self.check(tree)?;
         let node = self.lock()?.forest.node(tree, &path)?;
         node.map(|node| NodeStats::of(py, node)).transpose()
+    }
+
+    /// The most visited nodes of a tree in columns, parents first, with values for `seat`: `most`
+    /// besides those on the `wanted` paths and the children of the last node of each, at most
+    /// `limit`. A parent of -1 is that of the root, a seat of -1 no decision.
+    fn most_visited(
+        &self,
+        py: Python<'_>,
+        tree: usize,
+        seat: Seat,
+        most: usize,
+        limit: usize,
+        wanted: Vec<Vec<Action>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.check(tree)?;
+        let mut inner = self.lock()?;
+        inner
+            .forest
+            .most_visited(py, tree, seat, (most, limit), &wanted)
     }
 
     /// The best action of a tree, None before its root is evaluated.

@@ -117,14 +117,15 @@ class BlobSession(Session):
 
     def _advise(self, move: int, view: Blob) -> Advice:
         """Return the advice at a move, computed once."""
-        if move not in self._advice:
-            self._advice[move] = self.adviser.advise(view, Rng(self.seed, _ADVICE + move))
-        return self._advice[move]
+        known = self._advice  # read once: an undo in another thread replaces it
+        if move not in known:
+            known[move] = self.adviser.advise(view, Rng(self.seed, _ADVICE + move))
+        return known[move]
 
     def undo(self, seats: Collection[int] | None = None) -> int:
         undone = super().undo(seats)
         self._advice = {
-            move: advice for move, advice in self._advice.items() if move <= len(self.actions)
+            move: advice for move, advice in list(self._advice.items()) if move <= len(self.actions)
         }
         return undone
 

@@ -12,6 +12,7 @@ The files in the order in which data flows:
 | `outcomes` | results of all trees, and of moves in them, as arrays |
 | `determinised` | a forest of sampled deals with the interface of the native forest |
 | `tree` | `TreeView`: the nodes of a tree, read on first use |
+| `most_visited` | `MostVisited`: the most visited nodes in columns |
 | `display` | how results are displayed; `sylvan.views` registers itself |
 | `result` | `SearchResult`: the result of one tree |
 | `trees` | `Trees`: searches that begin and end together, their limits and results |

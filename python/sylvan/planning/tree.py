@@ -18,7 +18,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Any, Never
+
+from numpy.typing import NDArray
 
 from sylvan.errors import SearchStateError
 
@@ -52,6 +54,8 @@ class TreeView:
     """The expected actions after a path."""
     best: int | None = None
     """The root's best action; None if the root is not evaluated."""
+    most_visited: Callable[[int, int, int, list[list[int]]], tuple[NDArray[Any], ...]] | None = None
+    """`MostVisited.of` in one call; None: it reads node by node."""
     is_copy: bool = False
     """Whether it has only the nodes that were read before it was copied."""
     _nodes: dict[tuple[int, ...], NodeStats] = field(
@@ -181,7 +185,7 @@ def _copied(game: Game, best: int | None, nodes: dict[tuple[int, ...], NodeStats
     def unread(_: tuple[int, ...]) -> Never:
         raise SearchStateError("This copy of a tree does not have the node: copy a smaller tree.")
 
-    return TreeView(unread, game, lambda: True, unread, best, True, nodes)
+    return TreeView(unread, game, lambda: True, unread, best, None, True, nodes)
 
 
 class NodeView:

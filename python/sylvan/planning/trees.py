@@ -208,6 +208,7 @@ class Trees:
             lambda: self.generation == generation,
             lambda path: native.line(tree, list(path)),
             native.best(tree),
+            None if self._dealt else lambda *asked: native.most_visited(tree, *asked),
         )
 
     def result(self, tree: int = 0) -> SearchResult:

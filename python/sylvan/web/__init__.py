@@ -21,6 +21,7 @@ In the order in which data flows:
 `worker`      a thread that does what a page asks, one request after another
 `runs`        the runs that pages may watch and play against
 `opponents`   players of ours, by strength or with a network
+`reviewer`    reviews of a table's moves, in a thread of their own
 `review`      which moves of a person were mistakes
 `match`       a game at a table: what each seat may see and do
 `clock`       the clocks of a table

@@ -4,9 +4,9 @@ Requests wait in a queue; the thread takes them one by one, so nothing here is s
 searches, the search's watch (called every 40 ms) ends the run as soon as a request waits; after the
 request the search goes on in the same tree.
 
-*Speed.* A message is read from the tree in the search's own time. After an update that took t
-seconds there is none for 33 t, so that streaming costs a search at most 3 %, and never two within a
-tenth of a second. A page that has not shown the last two gets no more.
+*Speed.* A message is read from the tree and encoded in the search's own time. After a table that
+took t seconds there is none for 100 t, and the same for a tree, so that both cost a search at most
+2 %, and never two within a tenth of a second. A page that has not shown the last two gets no more.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = ["Analysis"]
 BETWEEN = 0.1
 """Seconds between two updates, at least."""
 
-SHARE = 33
-"""Seconds of searching per second of reading."""
+SHARE = 100
+"""Seconds of searching per second of reading a table, and per second of reading a tree."""
 
 ENDLESS = 2**32 - 1
 
@@ -84,6 +84,8 @@ class Analysis(Worker[p.Request]):
         self._sweep: list[int] = []
         self._sweep_simulations = 0
         self._serial = self._acked = 0
+        self._took = 0.0
+        """Seconds that the last table took, without a tree."""
 
     def hear(self, request: p.Request) -> bool:
         """Take in a request; from any thread."""
@@ -397,13 +399,14 @@ class Analysis(Worker[p.Request]):
         if not force and (now < self._next or late):
             return
         with_nodes = self._show.nodes > 0 and (force or now >= self._next_nodes)
-        message = self._changes(with_nodes=with_nodes)
-        self._send(message)
-        took = time.perf_counter() - now
-        self._next = now + max(BETWEEN, SHARE * took)
+        began = time.thread_time()  # without the time in which other threads and processes work
+        self._send(self._changes(with_nodes=with_nodes))
+        took = time.thread_time() - began
         if with_nodes:
-            self._next_nodes = self._next
-            self._next = now + max(BETWEEN, min(SHARE * took, 5 * BETWEEN))
+            self._next_nodes = now + max(BETWEEN, SHARE * took)
+        else:
+            self._took = took
+        self._next = now + max(BETWEEN, SHARE * self._took)
 
     def _changes(self, *, with_nodes: bool) -> p.Search:
         """The state of the search and the rows that changed."""
@@ -427,19 +430,17 @@ class Analysis(Worker[p.Request]):
         if self._moves is None or self._nodes is None:
             self._moves = MoveRows(self._config.temperature)
             self._nodes = TreeRows(root.seat or 0)
-        nodes: list[p.NodeRow] = []
-        gone: list[int] = []
+        nodes = {}
         if with_nodes:
             opened = {tuple(path) for path in self._show.opened}
-            nodes, gone = self._nodes.changes(tree, self._show.nodes, opened)
+            nodes = self._nodes.changes(tree, self._show.nodes, opened)._asdict()
         line.values[line.ply] = root.values[0]
         return state.model_copy(
             update={
                 **found.figures(),
                 "evaluator": found.evaluator or state.evaluator,
                 "moves": self._moves.changes(tree),
-                "nodes_changed": nodes,
-                "nodes_gone": gone,
+                **nodes,
                 "graph": line.graph,
             }
         )

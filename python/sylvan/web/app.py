@@ -88,6 +88,8 @@ GAME = (
     protocol.TakeBack,
     protocol.Hint,
     protocol.Review,
+    protocol.StopReview,
+    protocol.OfferDraw,
 )
 """Requests about a game that people play."""
 
@@ -123,11 +125,12 @@ class House:
             await socket.close(1013)
             return
         loop = asyncio.get_running_loop()
-        outbox: asyncio.Queue[Message] = asyncio.Queue()
+        outbox: asyncio.Queue[str] = asyncio.Queue()
 
         def send(message: Message) -> None:
+            text = message.model_dump_json()
             with suppress(RuntimeError):  # the server is shutting down
-                loop.call_soon_threadsafe(outbox.put_nowait, message)
+                loop.call_soon_threadsafe(outbox.put_nowait, text)
 
         page = Page(self.desk, self.hall, self.training, send)
         self.pages.add(page)
@@ -148,7 +151,7 @@ class House:
         self.hall.close()
 
 
-async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[Message]) -> None:
+async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[str]) -> None:
     while True:
         received = await socket.receive()
         if received["type"] == "websocket.disconnect":
@@ -160,15 +163,15 @@ async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[Message])
             if not page.hear(read_request(data)):
                 return  # it asks faster than it can be answered
         except (ValidationError, ValueError):
-            outbox.put_nowait(Problem(sentence="This message is not of the protocol: reload."))
+            problem = Problem(sentence="This message is not of the protocol: reload.")
+            outbox.put_nowait(problem.model_dump_json())
         if outbox.qsize() > WAITING:
             return
 
 
-async def _speak(socket: WebSocket, outbox: asyncio.Queue[Message]) -> None:
+async def _speak(socket: WebSocket, outbox: asyncio.Queue[str]) -> None:
     while True:
-        message = await outbox.get()
-        await socket.send_text(message.model_dump_json())
+        await socket.send_text(await outbox.get())
 
 
 async def _file(request: Request) -> Response:

@@ -7,7 +7,7 @@ and a hint is made of the same view.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from sylvan.blob.advice import Advice
@@ -28,6 +28,7 @@ from sylvan.web.boards import actions_of, board_of, mover
 from sylvan.web.desk import Desk
 from sylvan.web.opponents import BLOB, adviser_for, networks_for, player_for
 from sylvan.web.review import judged, judged_move
+from sylvan.web.reviewer import Judge, Stopped
 
 __all__ = ["Match", "match_for", "options_of"]
 
@@ -82,8 +83,8 @@ class Match(ABC):
         """The options of the seat to move, from its view."""
 
     @abstractmethod
-    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
-        """Some seats' moves so far: what to call for the judgement of each."""
+    def review(self, seats: Sequence[int]) -> list[Judge]:
+        """Some seats' moves so far: what to call for the judgement of each, from any thread."""
 
     @abstractmethod
     def verdict(self, seats: Sequence[int]) -> str:
@@ -92,6 +93,17 @@ class Match(ABC):
     @abstractmethod
     def _judged(self, action: int) -> p.Judged | None:
         """The judgement of an action of the seat to move; None if there is none."""
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether the players may agree to a draw."""
+        return False
+
+    def agree_draw(self) -> bool:
+        """End the game in a draw, to which all people agree; returns whether a player of ours does
+        too.
+        """
+        return False
 
     def stop(self) -> None:
         """End a reply soon; from any thread."""
@@ -225,12 +237,24 @@ class _GameMatch(Match):
         action = self.view(self.turn).string_to_action(label)
         return [p.Option(action=action, label=label, value=value or 0.0, made=None)]
 
-    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
+    @property
+    def can_draw(self) -> bool:
+        return self.session.start.num_players == 2 and not self.hides
+
+    def agree_draw(self) -> bool:
+        if self.players:
+            return self.session.offer_draw()
+        self.session.agree_draw()
+        return True
+
+    def review(self, seats: Sequence[int]) -> list[Judge]:
         return judged(self.session, self.adviser.evaluate, seats)
 
     def verdict(self, seats: Sequence[int]) -> str:
         if len(seats) == 1:
             return self.session.verdict_for(seats[0])
+        if self.session.agreed is not None:
+            return f"Drawn by {self.session.agreed}."
         totals = self.session.totals
         best = [seat for seat, total in enumerate(totals) if total == max(totals)]
         how = outcome_of(self.session.game)
@@ -287,11 +311,11 @@ class _BlobMatch(Match):
         assert self.turn is not None
         return options_of(self.session.game.observe(self.turn), self.session.hint(self.turn))
 
-    def review(self, seats: Sequence[int]) -> list[Callable[[], p.Judged | None]]:
+    def review(self, seats: Sequence[int]) -> list[Judge]:
         choices = [choice for seat in seats for choice in self.session.choices(seat)]
         return [partial(self._choice, number, *each) for number, each in enumerate(choices)]
 
-    def _choice(self, number: int, move: int, view: Blob, action: int) -> p.Judged:
+    def _choice(self, number: int, move: int, view: Blob, action: int, _: Stopped) -> p.Judged:
         decision = self.session.judge(move, view, action)
         return p.Judged(
             ply=number,

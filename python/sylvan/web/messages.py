@@ -19,6 +19,7 @@ from sylvan.web.parts import (
     Board,
     Considered,
     MoveRow,
+    NodeColumns,
     NodeRow,
     Part,
     PlyInfo,
@@ -110,7 +111,9 @@ class Search(Part):
     best: int | None = None
     pv: list[int] = Field(default_factory=list)
     moves: list[MoveRow] = Field(default_factory=list)
-    nodes_changed: list[NodeRow] = Field(default_factory=list)
+    nodes_new: list[NodeRow] = Field(default_factory=list)
+    """Nodes that the page does not have, parents first."""
+    nodes_changed: NodeColumns = Field(default_factory=NodeColumns)
     nodes_gone: list[int] = Field(default_factory=list)
 
 

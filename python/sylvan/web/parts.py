@@ -19,6 +19,7 @@ __all__ = [
     "GridBoard",
     "MoveRow",
     "Name",
+    "NodeColumns",
     "NodeRow",
     "Part",
     "Path",
@@ -186,6 +187,20 @@ class NodeRow(Part):
     seat: int | None
     unsent: int
     """Visited children that the page does not have."""
+
+
+class NodeColumns(Part):
+    """New statistics of nodes that the page has, a list per field of `NodeRow`."""
+
+    id: list[int] = Field(default_factory=list)
+    N: list[int] = Field(default_factory=list)
+    Q: list[float | None] = Field(default_factory=list)
+    value: list[float | None] = Field(default_factory=list)
+    P: list[float | None] = Field(default_factory=list)
+    kind: list[Literal["decision", "chance", "terminal", "leaf"]] = Field(default_factory=list)
+    proven: list[bool] = Field(default_factory=list)
+    seat: list[int | None] = Field(default_factory=list)
+    unsent: list[int] = Field(default_factory=list)
 
 
 class Considered(Part):

@@ -20,6 +20,7 @@ __all__ = [
     "ListOffers",
     "Note",
     "Notes",
+    "OfferDraw",
     "Offers",
     "Option",
     "Reveal",
@@ -29,6 +30,7 @@ __all__ = [
     "SeatChoice",
     "SeatInfo",
     "Sit",
+    "StopReview",
     "Table",
     "TakeBack",
 ]
@@ -118,6 +120,18 @@ class Review(Part):
     type: Literal["review"]
 
 
+class StopReview(Part):
+    """Ask for what the review has found so far."""
+
+    type: Literal["stop_review"]
+
+
+class OfferDraw(Part):
+    """Offer a draw, or agree to one."""
+
+    type: Literal["offer_draw"]
+
+
 class Advise(Part):
     """Begin to note what happens at a real table of Blob."""
 
@@ -199,6 +213,10 @@ class Table(Part):
     """The moves so far that everyone has seen."""
     asked: list[str]
     """Seats that ask to take a move back, if others must agree."""
+    can_draw: bool
+    """Whether a draw can be agreed."""
+    draw_offered: list[str]
+    """Seats that offer a draw."""
     over: str | None
 
 

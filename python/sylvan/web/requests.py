@@ -25,9 +25,11 @@ from sylvan.web.play_messages import (
     Join,
     ListOffers,
     Note,
+    OfferDraw,
     Reveal,
     Review,
     Sit,
+    StopReview,
     TakeBack,
 )
 
@@ -181,6 +183,8 @@ Request = (
     | TakeBack
     | Hint
     | Review
+    | StopReview
+    | OfferDraw
     | Advise
     | Note
     | Follow

@@ -9,7 +9,7 @@ share of the game's range: the expected score that was lost. The marks are those
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from sylvan.engines.analysis.annotate import THRESHOLDS
@@ -17,11 +17,12 @@ from sylvan.engines.match.session import Session
 from sylvan.errors import ConfigError
 from sylvan.evaluators import EvaluatorLike
 from sylvan.games import Game
-from sylvan.planning import search
+from sylvan.planning import Search, SearchResult
 from sylvan.planning.moves import state_after
 from sylvan.planning.roots import hides, root_actions
 from sylvan.planning.tree import label
 from sylvan.web.protocol import Judged
+from sylvan.web.reviewer import Judge, Stopped
 
 __all__ = ["judged", "judged_move"]
 
@@ -29,16 +30,14 @@ SIMULATIONS = 400
 """Per position."""
 
 
-def judged(
-    session: Session, evaluator: EvaluatorLike | None, seats: Sequence[int]
-) -> list[Callable[[], Judged | None]]:
+def judged(session: Session, evaluator: EvaluatorLike | None, seats: Sequence[int]) -> list[Judge]:
     """The moves of some seats so far: what to call for the judgement of each.
 
     :raises ConfigError: the game hides something, or its range is not known.
     """
     if hides(session.start) or _reach(session.start) is None:
         raise ConfigError("Moves of this game cannot be judged: its results have no known range.")
-    found: list[Callable[[], Judged | None]] = []
+    found: list[Judge] = []
     state = session.start.clone()
     for ply, action in enumerate(session.actions):
         following = state_after(state, action)
@@ -50,17 +49,25 @@ def judged(
 
 
 def judged_move(
-    state: Game, action: int, ply: int, evaluator: EvaluatorLike | None
+    state: Game,
+    action: int,
+    ply: int,
+    evaluator: EvaluatorLike | None,
+    stopped: Stopped = lambda: False,
 ) -> Judged | None:
-    """The judgement of an action of the seat to move; None if the game's range is not known."""
+    """The judgement of an action of the seat to move; None if the game's range is not known, or if
+    it was stopped.
+    """
     reach = _reach(state)
     if reach is None:
         return None
     seat, following = state.to_play(), state_after(state, action)
-    result = search(state, evaluator=evaluator, simulations=SIMULATIONS)
+    result = _searched(state, evaluator, stopped)
     loss = 0.0
-    if action != result.best:
-        loss = max(0.0, result.value - _value(following, seat, evaluator)) / reach
+    if action != result.best and not stopped():
+        loss = max(0.0, result.value - _value(following, seat, evaluator, stopped)) / reach
+    if stopped():
+        return None
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
     return Judged(
         ply=ply,
@@ -78,11 +85,16 @@ def _reach(state: Game) -> float | None:
     return high - low if math.isfinite(high - low) and high > low else None
 
 
-def _value(state: Game, seat: int, evaluator: EvaluatorLike | None) -> float:
+def _searched(state: Game, evaluator: EvaluatorLike | None, stopped: Stopped) -> SearchResult:
+    searching = Search(evaluator, simulations=SIMULATIONS)
+    return searching.run(state, progress=lambda _: not stopped())
+
+
+def _value(state: Game, seat: int, evaluator: EvaluatorLike | None, stopped: Stopped) -> float:
     """The value of a position for a seat."""
     while state.is_chance():  # the likeliest outcome stands for all
         outcome = max(state.chance_outcomes(), key=lambda pair: pair[1])[0]
         state = state_after(state, outcome)
     if not root_actions(state):
         return float(state.returns()[seat])
-    return search(state, evaluator=evaluator, simulations=SIMULATIONS).values[seat]
+    return _searched(state, evaluator, stopped).values[seat]

@@ -1,27 +1,28 @@
 """The rows of the table and of the tree, and which of them changed since the last message.
 
 Reading a tree takes the search's time, so a page gets a bounded part of it: all moves, and of the
-tree its most visited nodes and those that a person has opened.
+tree its most visited nodes and those that a person has opened. The nodes are compared in columns:
+thousands of them change between two messages.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable
-from itertools import count, islice
-from typing import TYPE_CHECKING, Literal, cast
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sylvan.errors import SylvanError
 from sylvan.games import Game
+from sylvan.planning.most_visited import KINDS, MostVisited
 from sylvan.planning.tree import EdgeView, TreeView, label
 from sylvan.players.score import edge_score
-from sylvan.web.protocol import MoveRow, NodeRow
+from sylvan.web.protocol import MoveRow, NodeColumns, NodeRow
 
-if TYPE_CHECKING:
-    from sylvan._native import EdgeStats, NodeStats
-
-__all__ = ["MoveRows", "TreeRows", "finite", "labels_of"]
+__all__ = ["MoveRows", "TreeChanges", "TreeRows", "finite", "labels_of"]
 
 LINES = 12
 """Moves whose lines are sent."""
@@ -31,6 +32,12 @@ MOST_ROWS = 5000
 
 LONGEST_LINE = 12
 """Actions of a line."""
+
+DECIMALS = 5
+"""Of the numbers of a node: more take the page's time and cannot be seen."""
+
+STATISTICS = ("N", "Q", "value", "P", "kind", "proven", "seat", "unsent")
+"""The fields of a node that change."""
 
 Path = tuple[int, ...]
 
@@ -113,85 +120,118 @@ def _shares(visits: list[int], temperature: float) -> list[float]:
     return [weight / sum(weights) for weight in weights]
 
 
+class TreeChanges(NamedTuple):
+    """Differences of a tree from what was sent last: fields of a `Search` message."""
+
+    nodes_new: list[NodeRow]
+    nodes_changed: NodeColumns
+    nodes_gone: list[int]
+
+
 class TreeRows:
     """The rows of the tree, those last sent included. A node keeps its number until a new root."""
 
     def __init__(self, seat: int) -> None:
         """No row is sent yet; `seat` is the one to move at the root."""
         self.seat = seat
-        self._ids: dict[Path, int] = {}
-        self._labels: dict[Path, str] = {(): ""}
-        self._sent: dict[int, NodeRow] = {}
+        self._ids: dict[tuple[int, int], int] = {}
+        """By the number of the parent, -1 for the root, and the action."""
+        self._fixed: list[tuple[int | None, int | None, str]] = []
+        """By number: parent, action and label."""
+        self._sent = np.empty((0, len(STATISTICS)))
+        """By number: the statistics last sent."""
+        self._present: list[int] = []
+        """The numbers of the nodes that the page has, parents first."""
 
     @property
     def sent(self) -> list[NodeRow]:
         """The rows last sent, parents first."""
-        return list(self._sent.values())
+        return self._rows(self._present)
 
-    def changes(
-        self, tree: TreeView, most: int, opened: Iterable[Path]
-    ) -> tuple[list[NodeRow], list[int]]:
-        """The rows that differ from those last sent, and the numbers of those that are gone."""
-        rows = {row.id: row for row in self._rows(tree, most, set(opened))}
-        changed = [row for row in rows.values() if self._sent.get(row.id) != row]
-        gone = [number for number in self._sent if number not in rows]
-        self._sent = rows
-        return changed, gone
-
-    def _rows(self, tree: TreeView, most: int, opened: set[Path]) -> list[NodeRow]:
-        """The `most` most visited nodes, and besides them the opened ones with their children."""
-        if most == 0:
-            return []
-        rows: list[NodeRow] = []
-        wanted = {path[:length] for path in opened for length in range(len(path) + 1)}
-        unsent: dict[int, int] = {}
-        serial = count()
-        heap: list[tuple[bool, int, int, Path, EdgeStats | None, int | None]] = [
-            (False, 0, next(serial), (), None, None)
-        ]
-        while heap and len(rows) < MOST_ROWS:
-            is_more, *_, path, edge, chooser = heapq.heappop(heap)
-            if is_more and not most:
-                break  # the wanted ones came first
-            node = tree.known(path) if tree.is_copy else tree.read(path)
-            if node is None:
-                continue  # dropped to save memory, or not in the file
-            rows.append(self._row(tree, path, edge, node, chooser))
-            most -= is_more or not path
-            visited = [each for each in node.edges if each.N]
-            number = rows[-1].id
-            unsent[number] = len(visited)
-            if rows[-1].parent is not None:
-                unsent[rows[-1].parent] -= 1
-            seat = node.seat if node.kind == "decision" else None
-            for each in visited:
-                child = (*path, each.action)
-                entry = (path not in opened and child not in wanted, -each.N, next(serial))
-                heapq.heappush(heap, (*entry, child, each, seat))
-        return [row.model_copy(update={"unsent": unsent[row.id]}) for row in rows]
-
-    def _row(
-        self, tree: TreeView, path: Path, edge: EdgeStats | None, node: NodeStats, seat: int | None
-    ) -> NodeRow:
-        """`edge` leads to `node`, and `seat` chose it; None at the root."""
-        if path not in self._labels:
-            state = tree.game.clone()
-            for action in path[:-1]:
-                state.apply(action)
-            self._labels[path] = _label(state, path[-1])
-        known = None if node.proven is None else node.proven[self.seat]
-        mean = node.W[self.seat] / node.N if node.N else math.nan
-        return NodeRow.model_construct(  # checked by its types: validation would cost as much
-            id=self._ids.setdefault(path, len(self._ids)),
-            parent=self._ids[path[:-1]] if path else None,
-            action=path[-1] if path else None,
-            label=self._labels[path],
-            N=node.N if edge is None else edge.N,
-            Q=None if edge is None or seat is None else finite(edge.W / edge.N),
-            value=finite(mean if known is None else known),
-            P=None if edge is None else edge.P,
-            kind=cast(Literal["decision", "chance", "terminal", "leaf"], node.kind),
-            proven=known is not None,
-            seat=node.seat if node.kind == "decision" else None,
-            unsent=0,
+    def changes(self, tree: TreeView, most: int, opened: Iterable[Path]) -> TreeChanges:
+        """Differences from what was sent last."""
+        nodes = MostVisited.of(tree, self.seat, most, MOST_ROWS, opened)
+        had, present = set(self._present), self._numbered(tree, nodes)
+        statistics = _matrix(nodes)
+        before = self._sent[present]
+        same = (before == statistics) | (np.isnan(before) & np.isnan(statistics))
+        known = np.array([number in had for number in present], bool)
+        numbers = np.array(present, int)
+        self._sent[present], self._present = statistics, present
+        return TreeChanges(
+            nodes_new=self._rows(numbers[~known].tolist()),
+            nodes_changed=self._columns(numbers[known & ~same.all(1)].tolist()),
+            nodes_gone=sorted(had.difference(present)),
         )
+
+    def _numbered(self, tree: TreeView, nodes: MostVisited) -> list[int]:
+        """The numbers of nodes; new ones get the next."""
+        numbers: list[int] = []
+        states: dict[int, Game] = {}
+        for parent, action in zip(nodes.parents.tolist(), nodes.actions.tolist(), strict=True):
+            key = (-1, 0) if parent < 0 else (numbers[parent], action)
+            number = self._ids.get(key)
+            if number is None:
+                number = self._ids[key] = len(self._ids)
+                if parent < 0:
+                    self._fixed.append((None, None, ""))
+                else:
+                    name = _label(self._state(tree, key[0], states), action)
+                    self._fixed.append((*key, name))
+            numbers.append(number)
+        room = np.empty((len(self._ids) - len(self._sent), len(STATISTICS)))
+        self._sent = np.concatenate((self._sent, room))
+        return numbers
+
+    def _state(self, tree: TreeView, number: int, made: dict[int, Game]) -> Game:
+        """The position of a node; `made` has those of this message."""
+        if number not in made:
+            parent, action, _ = self._fixed[number]
+            if parent is None or action is None:
+                made[number] = tree.game
+            else:
+                made[number] = self._state(tree, parent, made).clone()
+                made[number].apply(action)
+        return made[number]
+
+    def _rows(self, numbers: list[int]) -> list[NodeRow]:
+        """Whole rows."""
+        columns = self._columns(numbers)
+        each = zip(*(getattr(columns, name) for name in STATISTICS), strict=True)
+        return [
+            NodeRow.model_construct(  # checked by its types: validation would cost as much
+                id=number,
+                parent=self._fixed[number][0],
+                action=self._fixed[number][1],
+                label=self._fixed[number][2],
+                **dict(zip(STATISTICS, values, strict=True)),
+            )
+            for number, values in zip(numbers, each, strict=True)
+        ]
+
+    def _columns(self, numbers: list[int]) -> NodeColumns:
+        """The statistics last sent."""
+        N, Q, value, P, kind, proven, seat, unsent = self._sent[numbers].T
+        return NodeColumns.model_construct(
+            id=numbers,
+            N=N.astype(int).tolist(),
+            Q=_or_none(Q),
+            value=_or_none(value),
+            P=_or_none(P),
+            kind=[KINDS[int(number)] for number in kind.tolist()],
+            proven=proven.astype(bool).tolist(),
+            seat=[None if number < 0 else int(number) for number in seat.tolist()],
+            unsent=unsent.astype(int).tolist(),
+        )
+
+
+def _matrix(nodes: MostVisited) -> NDArray[np.float64]:
+    """`STATISTICS` of nodes, `[nodes, statistics]`."""
+    rounded = [np.round(each, DECIMALS) for each in (nodes.Q, nodes.values, nodes.P)]
+    kept = (nodes.kinds, nodes.proven, nodes.seats, nodes.missing)
+    return np.column_stack((nodes.N, *rounded, *kept)).astype(float)
+
+
+def _or_none(column: NDArray[np.float64]) -> list[Any]:
+    """Numbers for JSON; None for those that are not finite."""
+    return [x if math.isfinite(x) else None for x in column.tolist()]

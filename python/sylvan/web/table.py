@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sylvan.errors import ConfigError, GameOver, IllegalAction, SearchStateError
 from sylvan.players.player import Clocks
 from sylvan.web import protocol as p
 from sylvan.web.clock import TableClock
 from sylvan.web.match import Match
+from sylvan.web.reviewer import Review, Reviewer
 from sylvan.web.worker import LONGEST, Send, Worker
 
 __all__ = ["Asked", "Guest", "Table", "Visitor"]
@@ -42,15 +42,6 @@ class Guest:
     """None: the page is away."""
     shown: int | None = None
     """The seat whose view the page shows, if it has several."""
-
-
-@dataclass(eq=False)
-class Looking:
-    """A review that a page waits for."""
-
-    left: list[Callable[[], p.Judged | None]]
-    """Functions that judge the remaining decisions."""
-    found: list[p.Judged] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,11 @@ class Table(Worker[Asked]):
         self._asking: Visitor | None = None
         self._wishes: set[str] = set()
         """Tokens of the guests who want to take a move back."""
-        self._reviews: dict[Visitor, Looking] = {}
+        self._offers: set[str] = set()
+        """Tokens of the guests who offer a draw."""
+        self._reviewer: Reviewer | None = None
+        """Started with the first review."""
+        self._reviews: dict[Visitor, Review] = {}
         self._is_stuck = False
         """Whether a player failed: nothing happens until somebody asks for something."""
         self._flagged: int | None = None
@@ -103,6 +98,8 @@ class Table(Worker[Asked]):
     def leave(self, visitor: Visitor, *, for_good: bool) -> None:
         """A page goes away, or starts another game."""
         self._inbox.put(Asked(visitor, Leave(for_good=for_good)))  # however many requests wait
+        if (review := self._reviews.get(visitor)) is not None:
+            review.is_stopped = review.is_dropped = True
         if all(guest.visitor in (visitor, None) for guest in self._guests):
             self.match.stop()
 
@@ -114,10 +111,6 @@ class Table(Worker[Asked]):
 
     @property
     def _has_work(self) -> bool:
-        return bool(self._reviews) or self._goes_on
-
-    @property
-    def _goes_on(self) -> bool:
         """Whether a player of ours is to move, or a clock runs."""
         if self._is_stuck or not self._is_complete or self._over is not None:
             return False
@@ -131,33 +124,15 @@ class Table(Worker[Asked]):
 
     def _work(self) -> None:
         self._asking = None
-        if not self._goes_on:
-            self._look_back()
-            return
         self._tick()
         if self._over is None and self.match.is_replying:
             turn = self.match.turn
             self.match.reply(self._clocks())
             self._after_move(turn)
-        elif self._over is None and self._reviews:
-            self._look_back()
-            return
         elif self._over is None:
             time.sleep(PAUSE)
             return
         self._tell_all()
-
-    def _look_back(self) -> None:
-        """Judge one decision of a review, so that nobody at the table waits for all of them."""
-        self._asking = visitor = next(iter(self._reviews))
-        looking = self._reviews.pop(visitor)
-        if looking.left:
-            visitor.send(p.Reviewing(left=len(looking.left)))
-            judged = looking.left.pop(0)()
-            looking.found += [] if judged is None else [judged]
-            self._reviews[visitor] = looking  # behind those of others
-        else:
-            visitor.send(p.Reviewed(decisions=looking.found))
 
     def _do(self, asked: Asked) -> None:
         self._asking, self._is_stuck = asked.visitor, False
@@ -178,9 +153,14 @@ class Table(Worker[Asked]):
                 self._need_turn(guest)
                 asked.visitor.send(p.Hinted(options=self.match.hint()))
                 return
+            case p.OfferDraw():
+                self._offer_draw(guest)
             case p.Review():
-                left = self.match.review(self._reviewed(self._need(guest)))
-                self._reviews[asked.visitor] = Looking(left)
+                self._review(self._need(guest), asked.visitor)
+                return
+            case p.StopReview():
+                if (review := self._reviews.pop(asked.visitor, None)) is not None:
+                    review.is_stopped = True
                 return
             case _:
                 pass
@@ -202,7 +182,27 @@ class Table(Worker[Asked]):
         self._tell_all()
 
     def _end(self) -> None:
+        self._drop_reviews()
+        if self._reviewer is not None:
+            self._reviewer.close()
         self.match.close()
+
+    def _review(self, guest: Guest, visitor: Visitor) -> None:
+        """Begin a review for a page; one that is under way ends."""
+        judges = self.match.review(self._reviewed(guest))
+        if self._reviewer is None:
+            self._reviewer = Reviewer()
+            self._reviewer.start()
+        self._drop_review(visitor)
+        self._reviews[visitor] = self._reviewer.begin(visitor.send, judges)
+
+    def _drop_review(self, visitor: Visitor) -> None:
+        if (review := self._reviews.pop(visitor, None)) is not None:
+            review.is_stopped = review.is_dropped = True
+
+    def _drop_reviews(self) -> None:
+        for visitor in list(self._reviews):
+            self._drop_review(visitor)
 
     def _guest_of(self, visitor: Visitor) -> Guest | None:
         return next((guest for guest in self._guests if guest.visitor is visitor), None)
@@ -250,9 +250,10 @@ class Table(Worker[Asked]):
         if guest is None:
             return
         if guest.visitor is not None:
-            self._reviews.pop(guest.visitor, None)
+            self._drop_review(guest.visitor)
         guest.visitor = None
         self._wishes.discard(guest.token)
+        self._offers.discard(guest.token)
         if for_good:
             guest.token = secrets.token_urlsafe(16)  # the page has forgotten it
         if not any(each.visitor for each in self._guests):
@@ -276,6 +277,7 @@ class Table(Worker[Asked]):
 
     def _after_move(self, seat: int | None) -> None:
         self._wishes.clear()
+        self._offers.clear()  # a move declines
         if self._clock is not None and seat is not None:
             self._clock.moved(seat)
             self._tick()
@@ -291,8 +293,26 @@ class Table(Worker[Asked]):
         here = {each.token for each in self._guests if each.visitor and each.seats}
         if here <= self._wishes:
             self._wishes.clear()
-            self._reviews.clear()  # of moves that are no longer made
+            self._offers.clear()
+            self._drop_reviews()  # of moves that are no longer made
             self.match.take_back(asking.seats)
+
+    def _offer_draw(self, guest: Guest | None) -> None:
+        """Offer a draw, or agree to one."""
+        guest = self._need(guest)
+        if self._over is not None:
+            raise GameOver("The game is over: start a new one, or take a move back.")
+        if not self._is_complete:
+            raise IllegalAction("The table is not complete: wait until all seats are taken.")
+        if not self.match.can_draw or not guest.seats:
+            raise ConfigError("No draw can be agreed in this game.")
+        self._offers.add(guest.token)
+        asked = {seat for each in self._guests if each.token in self._offers for seat in each.seats}
+        if not self.match.people <= asked:
+            return  # until the other person agrees or moves
+        self._offers.clear()
+        if not self.match.agree_draw():
+            raise IllegalAction("Sylvan declines the draw.")
 
     # --- the clock -------------------------------------------------------------------------------
 
@@ -369,7 +389,9 @@ class Table(Worker[Asked]):
             seats=self._seats(guest),
             ticking=self._clock is not None and self._clock.running is not None,
             said=match.said,
-            asked=self._asked(),
+            asked=self._names_of(self._wishes),
+            can_draw=match.can_draw and over is None,
+            draw_offered=self._names_of(self._offers),
             over=over,
         )
 
@@ -384,13 +406,13 @@ class Table(Worker[Asked]):
             else (f"You win: {self._over}")
         )
 
-    def _asked(self) -> list[str]:
-        """The seats that ask to take a move back."""
+    def _names_of(self, tokens: set[str]) -> list[str]:
+        """The first seats of some guests."""
         names = self.match.seat_names
         return [
             names[seat]
             for guest in self._guests
-            if guest.token in self._wishes
+            if guest.token in tokens
             for seat in guest.seats[:1]
         ]
 

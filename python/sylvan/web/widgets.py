@@ -127,8 +127,8 @@ class _Result(Widget):
     def _shown(self, nodes: int, opened: list[list[int]]) -> p.Search:
         """The result with this many nodes; all of them, because a cell may be shown twice."""
         paths = {tuple(path) for path in opened}
-        _, gone = self._rows.changes(self._found.tree, nodes, paths)
-        update = {"nodes_changed": self._rows.sent, "nodes_gone": gone}
+        gone = self._rows.changes(self._found.tree, nodes, paths).nodes_gone
+        update = {"nodes_new": self._rows.sent, "nodes_gone": gone}
         return self._search.model_copy(update=update)
 
     def _looks(self) -> list[p.Looked]:

@@ -25,6 +25,9 @@ export class Play {
   private readonly asked = el("p", { class: "asked", hidden: true });
   private readonly seats = new SeatList();
   private readonly turn = button("Turn", "Turn the board (f)", () => this.board?.flip());
+  private readonly draw = button("Offer draw", "Offer a draw (o)", () =>
+    this.send({ type: "offer_draw" }),
+  );
   private readonly form: GameForm;
   private readonly fold = el("details", { class: "newgamefold", open: true });
   private readonly copilot: Copilot;
@@ -66,6 +69,7 @@ export class Play {
             this.send({ type: "take_back" }),
           ),
           button("Review", "Which moves were mistakes? (r)", () => this.review()),
+          this.draw,
           this.turn,
           button("At a real table", "Advice while you play Blob elsewhere (t)", () =>
             this.switchTo(true),
@@ -80,6 +84,7 @@ export class Play {
     this.root.append(game, this.copilot.root);
     this.seats.root.hidden = true;
     this.said.hidden = true;
+    this.draw.hidden = true;
     this.status.textContent = "Choose a game and who plays.";
     keys.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
   }
@@ -133,6 +138,7 @@ export class Play {
       if (table.seat === 1 && table.board.kind === "chess") this.board.flip();
     }
     this.turn.hidden = table.board.kind !== "chess";
+    this.draw.hidden = !table.can_draw || !table.seats.some((info) => info.who === "you");
     const mine = table.actions.length > 0;
     this.board.show({ board: table.board, actions: table.actions, playable: mine });
     this.typed.offer(table.board, table.actions);
@@ -175,10 +181,25 @@ export class Play {
   }
 
   private showAsked(table: Table): void {
-    this.asked.hidden = table.asked.length === 0;
-    this.asked.replaceChildren(
-      `${table.asked.join(" and ")} would like to take a move back. `,
-      button("Agree", "Let the move be taken back (z)", () => this.send({ type: "take_back" })),
+    const { asked, draw_offered: offered } = table;
+    this.asked.hidden = asked.length + offered.length === 0;
+    this.asked.replaceChildren();
+    if (asked.length) {
+      this.asked.append(
+        `${asked.join(" and ")} would like to take a move back. `,
+        button("Agree", "Let the move be taken back (z)", () => this.send({ type: "take_back" })),
+      );
+    }
+    if (!offered.length) return;
+    const isOwn = offered.some((name) =>
+      table.seats.some((info) => info.who === "you" && info.name === name),
+    );
+    this.asked.append(`${offered.join(" and ")} offers a draw. `);
+    if (isOwn) return;
+    this.asked.append(
+      button("Agree", "Agree to the draw; a move declines it (o)", () =>
+        this.send({ type: "offer_draw" }),
+      ),
     );
   }
 
@@ -199,7 +220,16 @@ export class Play {
   /** A review is under way; `left` decisions are still to be judged. */
   private lookBack(left: number | null): void {
     const more = left === null ? "" : ` ${left} to go`;
-    this.advice.replaceChildren(el("p", { class: "quiet" }, `Looking back…${more}`));
+    const stop = button("Stop", "Show what was found so far", () =>
+      this.send({ type: "stop_review" }),
+    );
+    const said = this.advice.querySelector(".lookingback span");
+    if (said) said.textContent = `Looking back…${more}`;
+    else {
+      const line = el("p", { class: "quiet lookingback" }, el("span", {}, `Looking back…${more}`));
+      line.append(" ", stop);
+      this.advice.replaceChildren(line);
+    }
     this.advice.dataset.ply = this.here;
   }
 
@@ -229,6 +259,7 @@ export class Play {
       h: () => this.send({ type: "hint" }),
       z: () => this.send({ type: "take_back" }),
       r: () => this.review(),
+      o: () => this.draw.hidden || this.draw.click(),
       m: () => this.typed.focus(),
       f: () => this.board?.flip(),
       t: () => this.switchTo(true),

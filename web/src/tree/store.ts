@@ -1,6 +1,6 @@
 // The nodes of the tree that the page has, kept up to date by the rows of `search` messages.
 
-import type { NodeRow } from "../protocol";
+import type { NodeColumns, NodeRow } from "../protocol";
 
 export interface TreeNode extends NodeRow {
   children: TreeNode[];
@@ -28,8 +28,9 @@ export class TreeStore {
     return [...this.nodes.values()].flatMap(({ value }) => (value === null ? [] : [value]));
   }
 
-  /** Take in changed rows and forget nodes that are gone. A parent comes before its children. */
-  apply(changed: readonly NodeRow[], gone: readonly number[]): void {
+  /** Take in new nodes and new statistics, and forget nodes that are gone. A parent comes before
+   *  its children. */
+  apply(rows: readonly NodeRow[], changed: NodeColumns | null, gone: readonly number[]): void {
     const touched = new Set<TreeNode>();
     for (const id of gone) {
       const node = this.nodes.get(id);
@@ -37,7 +38,11 @@ export class TreeStore {
       if (parent) parent.children = parent.children.filter((child) => child.id !== id);
       this.nodes.delete(id);
     }
-    for (const row of changed) {
+    for (let at = 0; changed && at < changed.id.length; at++) {
+      const parent = this.get(this.take(changed, at)?.parent ?? null);
+      if (parent) touched.add(parent);
+    }
+    for (const row of rows) {
       let node = this.nodes.get(row.id);
       const parent = this.get(row.parent);
       if (node) Object.assign(node, row);
@@ -50,6 +55,21 @@ export class TreeStore {
       if (parent) touched.add(parent);
     }
     for (const parent of touched) parent.children.sort(byVisits);
+  }
+
+  /** Take in the new statistics of one node. */
+  take(changed: NodeColumns, at: number): TreeNode | null {
+    const node = this.get(changed.id[at] ?? null);
+    if (!node) return null;
+    node.N = changed.N[at] ?? 0;
+    node.Q = changed.Q[at] ?? null;
+    node.value = changed.value[at] ?? null;
+    node.P = changed.P[at] ?? null;
+    node.kind = changed.kind[at] ?? "leaf";
+    node.proven = changed.proven[at] ?? false;
+    node.seat = changed.seat[at] ?? null;
+    node.unsent = changed.unsent[at] ?? 0;
+    return node;
   }
 
   /** The actions from the root to a node. */

@@ -30,6 +30,7 @@ pub(crate) mod proofs; // bounds and proven results
 pub(crate) mod abandon; // undoes a descent that was not evaluated
 pub(crate) mod root; // root noise, and advancing to a new root
 pub(crate) mod statistics; // N, W, P of any node, for users
+pub(crate) mod most_visited; // the most visited nodes, for views
 pub(crate) mod restore; // a tree from the statistics of its nodes
 pub(crate) mod endings; // the shortest win
 pub(crate) mod lower_bound; // the choice by lower confidence bound

@@ -212,8 +212,16 @@ class GameSession(Session):
         self._need_two_seats("draw")
         agreed = self.value is not None and self.value <= (EVEN if self._is_late() else -WORSE)
         if agreed:
-            self._agreed = ("1/2-1/2", "agreement")
+            self.agree_draw()
         return agreed
+
+    def agree_draw(self) -> None:
+        """End the game: both sides agree to a draw.
+
+        :raises ConfigError: the game has not two seats.
+        """
+        self._need_two_seats("draw")
+        self._agreed = ("1/2-1/2", "agreement")
 
     def _is_late(self) -> bool:
         """Whether an equal position may be drawn: late in the game, or an endgame of chess."""
@@ -227,6 +235,11 @@ class GameSession(Session):
     def _need_two_seats(self, what: str) -> None:
         if self.start.num_players != 2:
             raise ConfigError(f"{what} is for games of two seats: quit leaves the game.")
+
+    @property
+    def agreed(self) -> str | None:
+        """How the game ended, if not by its rules."""
+        return None if self._agreed is None else self._agreed[1]
 
     @property
     def totals(self) -> list[float]:
