@@ -7,6 +7,8 @@ from sylvan.games import Blob, Chess
 from sylvan.networks import build_network
 from sylvan.networks.build import _BODIES
 from sylvan.networks.checkpoint import save_network
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.run import Run
 from sylvan.runs.warm_start import network_like, warm_start
 
 NETWORKS = {
@@ -37,6 +39,8 @@ def test_a_network_of_every_architecture_is_continued(name, tmp_path):
         **like["settings"],
     )
     assert again.header.architecture == network.header.architecture
+    run = Run.create(tmp_path / "run", TrainingConfig(game={"name": "chess"}, network=like))
+    assert Run.open(tmp_path / "run").config.network == run.config.network
     warm_start(again, tmp_path / "net.safetensors")
     for one, two in zip(again.parameters(), network.parameters(), strict=True):
         assert (one == two).all()

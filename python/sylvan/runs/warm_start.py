@@ -66,7 +66,8 @@ def network_like(source: str | PathLike[str]) -> dict[str, Any]:
         size = name
     return {
         "size": size,
-        "settings": architecture,
+        # TOML has no null; a setting that is None is None by default.
+        "settings": {key: value for key, value in architecture.items() if value is not None},
         "value": header.value,
         "moves_left": header.moves_left,
     }
