@@ -26,7 +26,8 @@ PAGE_SOURCES := $(shell find web -maxdepth 1 -type f) $(shell find web/src -type
 NODE_MIN := 20
 
 # Two workers: more would only wait for each other on two cores. Tests that measure time or memory
-# (marked `alone`) run after the others, one by one.
+# (marked `alone`) run after the others, one by one. The worker that is done first steals tests from
+# the other.
 PYTEST := SYLVAN_SYZYGY=$(CURDIR)/$(VENV)/syzygy $(BIN)/python -m pytest -q
 WORKERS ?= 2
 
@@ -50,15 +51,16 @@ web: $(PAGE) ## build the browser app's page, for `sylvan web`
 test: $(VENV)/dev $(PAGE) ## run all tests: Rust, TypeScript and Python
 	cargo test --workspace --exclude sylvan-python --quiet
 	@$(with_node); cd web && npm test --silent
-	$(PYTEST) -n $(WORKERS) -m "not alone and not soak"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not alone and not soak"
 	$(PYTEST) -m "alone and not soak"
 
 check: $(VENV)/dev $(PAGE) ## run the tests that should take under two minutes together
 	cargo test --workspace --exclude sylvan-python --quiet
-	$(PYTEST) -n $(WORKERS) -m "not slow and not alone and not soak"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow and not alone and not soak"
 
-soak: $(VENV)/dev $(PAGE) ## run the tests that take minutes each; tests/README.md has their last result
+soak: $(VENV)/dev $(PAGE) ## run the tests that take minutes each, and random tests with more examples
 	$(PYTEST) -n $(WORKERS) -m soak --durations=0
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "hypothesis and not alone and not soak" --hypothesis-profile=soak
 
 lint: $(VENV)/dev $(PAGE) ## formatters, linters, types, and the stub of the native module
 	$(BIN)/ruff format --check .

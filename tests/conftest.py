@@ -14,8 +14,9 @@ PyTorch takes one thread per process. Its threads wait for each other by spinnin
 workers on two cores small networks took up to fifteen times the processor time. OMP_NUM_THREADS in
 the environment overrides this.
 
-Hypothesis has no deadline for an example and accepts slow ones, which on a busy machine would fail
-by chance.
+Hypothesis draws 30 examples, and 500 in `make soak`; a test whose examples differ much takes a
+multiple of these. It has no deadline for an example and accepts slow ones, which on a busy machine
+would fail by chance.
 """
 
 import os
@@ -29,7 +30,13 @@ NO_SKIP = os.environ.get("SYLVAN_NO_SKIP") == "1"
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-settings.register_profile("sylvan", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+for profile, examples in (("sylvan", 30), ("soak", 500)):
+    settings.register_profile(
+        profile,
+        deadline=None,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("sylvan")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -16,7 +16,7 @@ from pathlib import Path
 import chess
 import chess.pgn
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -156,7 +156,6 @@ def test_moves_as_people_paste_them(text, moves):
     assert moves_of(text) == moves
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=30) | st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join))
 def test_any_text_is_a_position_or_refused(text):
     with suppress(SylvanError):

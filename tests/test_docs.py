@@ -11,6 +11,7 @@ say how to activate one, and which extras they need.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from sylvan.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,6 +29,10 @@ FENCE = re.compile(r"```(\w*)")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
 FILE = re.compile(r"<!-- file: ([\w.]+) -->")
 
+
+# Commands that a shell runs: with files for input and output, with signals and processes of their
+# own, or with the shell's own files.
+BY_SHELL = re.compile(r"[<>|]|\bsylvan uci\b|--cluster|--install-completion")
 
 # Pages that take more than a few seconds.
 LONG = {
@@ -85,16 +93,28 @@ def commands(code: str) -> list[tuple[str, str | None]]:
 
 
 def run_command(command: str, where: str, error: str | None = None) -> None:
+    """Run a command: in this process, which has the modules already, or by a shell."""
+    if BY_SHELL.search(command):
+        code, stdout, stderr = run_by_shell(command)
+    else:
+        words = shlex.split(command, comments=True)[1:]
+        found = CliRunner().invoke(app, words, prog_name="sylvan")
+        code, stdout, stderr = found.exit_code, found.stdout, found.stderr
+    shown = f"{where}: {command}\n{stdout}{stderr}"
+    if error is None:
+        assert code == 0, shown
+    else:
+        assert (code, stderr.strip()) == (2, error), shown
+
+
+def run_by_shell(command: str) -> tuple[int, str, str]:
+    """Exit code, output and errors."""
     scripts = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         command, shell=True, env=environment, capture_output=True, text=True, timeout=120
     )
-    shown = f"{where}: {command}\n{done.stdout}{done.stderr}"
-    if error is None:
-        assert done.returncode == 0, shown
-    else:
-        assert (done.returncode, done.stderr.strip()) == (2, error), shown
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow

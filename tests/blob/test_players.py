@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import _native
@@ -25,7 +25,6 @@ def moved(game: Blob, steps: int, rng: random.Random) -> Blob:
     return game
 
 
-@settings(max_examples=60)
 @given(sizes, st.integers(0, 2**32), st.integers(0, 100), st.sampled_from(BOTS))
 def test_no_player_peeks(size, seed, steps, name):
     """A player does the same in every deal with the same view."""

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Rng, SearchConfig
@@ -18,7 +18,6 @@ from sylvan.games.blob import FIRST_BID
 SMALL = ("information_set:40", "determinised:5x8", "information_set:40:uniform")
 
 
-@settings(max_examples=40)
 @given(st.integers(3, 5), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from(SMALL))
 def test_no_search_peeks(players, cards, seed, name):
     """A player does the same in every deal with the same view."""
@@ -87,7 +86,7 @@ def test_matches_of_single_deals_add_up():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "deals"), [("information_set:100", 120), ("determinised:16x20", 80)]
+    ("name", "deals"), [("information_set:60", 60), ("determinised:16x20", 60)]
 )
 def test_searches_are_better_than_what_they_ask(name, deals):
     """The deals are fixed, so the result never varies; benchmarks/blob.py is more precise."""

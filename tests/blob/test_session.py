@@ -37,7 +37,6 @@ def play_out(session, limit=10_000):
 # --- nobody peeks ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     strength=st.sampled_from(STRENGTHS),
     seed=st.integers(0, 2**31),
@@ -58,7 +57,7 @@ def test_what_an_opponent_does_does_not_depend_on_cards_it_cannot_see(strength, 
     assert here.reply() == there.reply()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**31), other=st.integers(0, 2**31))
 def test_a_hint_does_not_depend_on_cards_the_person_cannot_see(seed, other):
     game = Blob(players=4, cards=3, seed=seed)
@@ -218,7 +217,6 @@ def test_seats_that_do_not_fit_are_refused(seat, opponents, said):
 # --- save and resume ------------------------------------------------------------------------------
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**31), moves=st.integers(0, 40))
 def test_a_saved_game_goes_on_as_if_it_had_not_been_left(seed, moves):
     one = session_of(players=3, cards=3, seed=seed, opponents=["counter"])

@@ -37,7 +37,6 @@ def names(game, action):
 # --- following a table ----------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**31),
     seat=st.integers(0, 3),
@@ -270,7 +269,7 @@ WORDS = [
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
 def test_no_input_causes_a_traceback(lines):
     words = ["--rule", "players=3", "--rule", "cards=2", "--simulations", "20"]

@@ -1,5 +1,7 @@
 """`sylvan convert`: the same network in another file, or one sentence and no file."""
 
+import importlib
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -75,15 +77,16 @@ def test_maia_as_a_module_agrees(tmp_path):
     assert load_evaluator(arrays).header.training_step == 400_000
 
 
-@pytest.mark.slow
-@needs_nets
-def test_int8_is_close_to_fp32(tmp_path):
-    target = tmp_path / "small.onnx"
-    done = run(maia(1500), target, "--int8")
+def test_int8_is_close_to_fp32(tmp_path, monkeypatch):
+    command = importlib.import_module("sylvan.cli.convert")
+    monkeypatch.setattr(command, "CALIBRATION", 60)
+    monkeypatch.setattr(command, "MEASURED", 80)
+    source, target = small_lc0(tmp_path, Shape(channels=16)), tmp_path / "small.onnx"
+    done = run(source, target, "--int8")
     assert done.exit_code == 0, done.output
     assert "Against fp32: policy KL" in done.stdout
-    assert target.stat().st_size < maia(1500).stat().st_size * 2
-    small, whole = answers(target), answers(maia(1500))
+    assert target.stat().st_size < source.stat().st_size * 2
+    small, whole = answers(target), answers(source)
     np.testing.assert_allclose(small.value, whole.value, atol=0.05)
     assert small.policy.argmax(axis=1).tolist() == whole.policy.argmax(axis=1).tolist()
 

@@ -67,7 +67,7 @@ def test_two_learners_train_as_one_and_survive_a_death(tmp_path):
         if not killed and learned and (found := helpers(pids)):
             killed = found[0]
             os.kill(killed, signal.SIGKILL)
-        time.sleep(0.05)
+        time.sleep(0.2)
     assert driver.returncode == 0
     assert killed and addresses and addresses <= LOOPBACK
     assert (folder / "cluster" / "logs" / "learner-1.log").read_text().count(": process ") >= 2

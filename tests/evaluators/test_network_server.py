@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
@@ -260,7 +260,6 @@ def test_a_bad_message_gets_a_sentence_and_hurts_nobody(served, data):
     check_served(served)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=200), cut=st.integers(0, 200), whole=st.booleans())
 def test_random_bytes_hurt_nobody(served, data, cut, whole):
     connection = Address.parse(served[1]).connect()

@@ -6,7 +6,7 @@ import chess
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 import sylvan
 from sylvan import SearchConfig
@@ -77,7 +77,6 @@ def test_s1_20_the_planes_are_29():
     assert squares == [{chess.D7, chess.D5}, {chess.E2, chess.E4}, *[set()] * 6]
 
 
-@settings(max_examples=50, deadline=None)
 @given(board=boards())
 def test_s1_20_encode_and_decode_are_the_codec(board):
     codes = [encode(board, move) for move in board.legal_moves]
@@ -96,7 +95,6 @@ def test_s1_20_an_illegal_move_has_no_code():
         encode(chess.Board(), chess.Move.from_uci("e2e5"))
 
 
-@settings(max_examples=50, deadline=None)
 @given(board=boards())
 def test_s1_20_every_move_has_a_code_and_is_read_back_from_it(board):
     game = Chess.from_board(board)

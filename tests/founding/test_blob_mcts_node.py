@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Search
@@ -931,7 +931,6 @@ def test_rounds_follow_one_another():
         assert game.scores == total == [player.total_score for player in game.players]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     players=st.integers(3, 8),
     seed=st.integers(0, 2**32),

@@ -6,7 +6,7 @@ import re
 import chess
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from sylvan.classic.mcts_specification import MCTS, ChessGame, ChessNN, Node, puct
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
@@ -278,7 +278,6 @@ def test_the_usage_example_runs_from_its_text(tmp_path):
 # --- the game -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(boards())
 def test_s3_20_the_game_agrees_with_python_chess(board):
     if board.chess960 or not board.is_valid():

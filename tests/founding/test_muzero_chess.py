@@ -12,7 +12,7 @@ import chess
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.classic.muzero_chess import (
@@ -465,13 +465,13 @@ def test_s0_14_no_question_is_asked_twice():
 
 
 def test_s0_14_nodes_are_made_when_they_are_looked_at_and_go_with_their_root():
-    root, mcts = searched(Fixed(4672), range(20), num_simulations=100)
+    root, mcts = searched(Fixed(500), range(20), num_simulations=100)
     gc.collect()
     made = sum(type(thing) is Node for thing in gc.get_objects())
     assert len(mcts.nodes) == 101
     gc.collect()
     assert sum(type(thing) is Node for thing in gc.get_objects()) < made + 200
-    assert len(root.children[0].children) == 4672
+    assert len(root.children[0].children) == 500
     tree = weakref.ref(root.tree)
     root = mcts = None
     assert tree() is None  # without a collection: nothing refers to itself
@@ -496,7 +496,6 @@ def test_s0_14_any_number_of_simulations(simulations):
         assert probabilities == pytest.approx([child.prior for child in root.children.values()])
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     players=st.sampled_from([1, 2]),
@@ -521,7 +520,7 @@ def test_s0_14_a_searched_root_is_searched_on_by_the_core(monkeypatch, before):
     """It was once searched on by a loop in Python, 25 times slower than a new root. Only the root
     and its children are read, however large the tree is and however long the search.
     """
-    root, mcts = searched(Fixed(4672), range(20), num_simulations=before)
+    root, mcts = searched(Fixed(200), range(20), num_simulations=before)
     mcts.config.num_simulations = 300
     read, core_visits = Counter(), Node.core_visits
 
@@ -1051,7 +1050,6 @@ def test_a_step_of_a_batch_stays_a_batch_of_that_size(network, count):
         assert not torch.allclose(following[0], following[1])
 
 
-@settings(max_examples=60, deadline=None)
 @given(board=boards().filter(lambda board: not board.chess960))
 def test_every_legal_move_goes_to_its_action_and_back(board):
     """Promotions, to a queen and to less, castling and en passant, for either side."""

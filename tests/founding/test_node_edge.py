@@ -12,7 +12,7 @@ import zlib
 import chess
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from sylvan.classic import progress
 from sylvan.classic.node_edge import CONFIG, MCTS, Digraph, Edge, Node, state_to_input
@@ -136,7 +136,6 @@ def test_s2_3_selection_goes_to_a_leaf_by_the_highest_score():
     assert node is leaf and leaf.is_leaf()
 
 
-@settings(max_examples=40, deadline=None)
 @given(boards())
 def test_s2_4_moves_map_to_planes_and_squares(board):
     if board.chess960:
@@ -173,7 +172,6 @@ def test_s2_4_a_move_needs_a_piece():
         mcts.map_valid_move(chess.Move.from_uci("e2e5"))
 
 
-@settings(max_examples=30, deadline=None)
 @given(boards())
 def test_s2_5_legal_moves_and_their_probabilities(board):
     if board.chess960 or not any(board.legal_moves):

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import _native
@@ -48,7 +48,6 @@ def moved(game: Blob, steps: int, rng: random.Random) -> Blob:
 # --- the rules --------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(sizes, seeds)
 def test_whole_games_equal_a_second_implementation(size, seed):
     players, cards = size
@@ -70,7 +69,6 @@ def test_whole_games_equal_a_second_implementation(size, seed):
     assert game.is_terminal()
 
 
-@settings(max_examples=30)
 @given(sizes, seeds)
 def test_rewards_and_returns_are_the_points(size, seed):
     players, cards = size
@@ -200,7 +198,6 @@ def test_rounds_equal_open_spiel(players):
 # --- views ------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(sizes, seeds, st.integers(0, 120))
 def test_permuting_hidden_hands_leaves_the_view_as_it_is(size, seed, steps):
     players, cards = size
@@ -417,7 +414,6 @@ def test_names_of_actions():
         game.string_to_action(card_name(next(c for c in range(52) if c not in game.hand(1))))
 
 
-@settings(max_examples=40)
 @given(sizes, seeds, st.integers(0, 150), st.booleans())
 def test_states_are_saved_and_restored(size, seed, steps, hidden):
     game = moved(Blob(*size, seed=seed, rivalry=0.5), steps, random.Random(seed))

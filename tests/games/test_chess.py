@@ -12,7 +12,7 @@ import chess.pgn
 import chess.variant
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
@@ -33,7 +33,6 @@ def test_it_keeps_the_contract_of_a_game():
     check_game(Chess(CHESS960[1], chess960=True), games=1)
 
 
-@settings(max_examples=50, deadline=None)
 @given(boards())
 def test_a_board_and_its_moves_come_back(board):
     game = Chess.from_board(board)
@@ -43,7 +42,6 @@ def test_a_board_and_its_moves_come_back(board):
     assert game.fen() == board.fen()
 
 
-@settings(max_examples=30, deadline=None)
 @given(boards(), st.sampled_from(["no", "fen_only", "always"]), st.sampled_from([2, 3]))
 def test_copies_are_equal_and_independent(board, fill, repetitions):
     game = Chess.from_board(board, history_fill=fill, repetitions=repetitions)
@@ -66,7 +64,6 @@ def test_equality_is_of_position_past_and_options():
     assert there_and_back.zobrist == Chess().zobrist and there_and_back != Chess()
 
 
-@settings(max_examples=40, deadline=None)
 @given(boards(plies=40), boards(plies=40), st.sampled_from(list(ENCODERS)))
 def test_equal_keys_mean_equal_observations(one, two, encoder):
     a, b = (Chess.from_board(board, encoder=encoder) for board in (one, two))
@@ -164,7 +161,6 @@ def test_wrong_input_is_told_the_rule_and_the_fix(make, error, words):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=90) | st.sampled_from(KNOWN).map(lambda fen: fen.replace("/", "//", 1)))
 def test_any_text_gives_a_game_or_a_typed_error(text):
     for make in (lambda: Chess(text), lambda: Chess(moves=text), lambda: Chess.from_pgn(text)):

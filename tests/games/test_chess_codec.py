@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import chess
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from sylvan.games import Chess
 from tests.games.chess_games import boards
 from tests.games.chess_oracles import az73_code
 
 
-@settings(max_examples=100, deadline=None)
 @given(boards())
 def test_codes_follow_the_formula_and_never_collide(board):
     game = Chess.from_board(board)
@@ -28,7 +27,6 @@ def test_codes_follow_the_formula_and_never_collide(board):
     assert all(0 <= action < Chess.num_actions for action in expected)
 
 
-@settings(max_examples=50, deadline=None)
 @given(boards())
 def test_a_mirrored_position_has_the_same_codes_and_sees_the_same(board):
     board = chess.Board(board.fen(), chess960=board.chess960)
@@ -42,7 +40,6 @@ def test_a_mirrored_position_has_the_same_codes_and_sees_the_same(board):
         assert list(differing) == [108]
 
 
-@settings(max_examples=50, deadline=None)
 @given(boards())
 def test_actions_and_observations_share_their_axes(board):
     """Bit `code // 73` of the own pieces' planes is set: the from-square of the action."""

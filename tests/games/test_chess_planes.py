@@ -65,14 +65,13 @@ def planes_of(game: Chess) -> NDArray[np.float32]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(boards(), st.sampled_from(FILLS))
 def test_planes_are_those_of_the_slow_encoder(board, fill):
     game = Chess.from_board(board, history_fill=fill)
     np.testing.assert_array_equal(planes_of(game), encode(board, fill))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(boards(plies=30))
 def test_planes_follow_the_game_ply_by_ply(board):
     for ours, theirs in side_by_side(board):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import chess
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import sylvan
 from sylvan.games import Chess
@@ -35,14 +35,12 @@ def test_perft_of_known_positions(fen):
     assert sum(game.divide(3).values()) == game.perft(3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(boards())
 def test_perft_of_random_positions(board):
     assert Chess.from_board(board).perft(2) == perft(board, 2)
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
 @given(boards())
 def test_legal_moves_and_their_texts_are_those_of_python_chess(board):
     for ours, theirs in side_by_side(board):
@@ -60,7 +58,6 @@ def test_legal_moves_and_their_texts_are_those_of_python_chess(board):
             assert ours.string_to_action(ours.san(action)) == action
 
 
-@settings(max_examples=60, deadline=None)
 @given(boards(plies=150))
 def test_games_end_where_python_chess_says(board):
     for ours, theirs in side_by_side(board):
@@ -111,7 +108,6 @@ def test_transpositions_share_the_position_key_but_not_the_key_of_past_and_obser
     assert Chess(moves="e4 a6 e5 d5").zobrist != Chess(moves="e3 a6 e4 d6 e5 d5").zobrist
 
 
-@settings(max_examples=30, deadline=None)
 @given(boards(plies=120))
 def test_position_keys_are_equal_exactly_for_equal_positions(board):
     keys: dict[int, str] = {}

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
@@ -184,7 +184,6 @@ def test_states_change_so_they_have_no_hash():
     assert ConnectFour() != ConnectFour(columns=6)
 
 
-@settings(max_examples=30)
 @given(picks)
 def test_the_mirror_maps_observations_and_actions(actions):
     (_, (mirror, permutation)) = ConnectFour().symmetries()

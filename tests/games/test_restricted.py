@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
@@ -24,7 +24,6 @@ def test_only_these_moves_until_one_is_played():
     assert game == Chess(moves="e4") and len(game.legal_actions()) == 20
 
 
-@settings(max_examples=30, deadline=None)
 @given(boards(), st.data())
 def test_a_search_chooses_from_them_and_from_all_below(board, data):
     game = Chess.from_board(board)

@@ -107,7 +107,7 @@ def test_the_sets_are_what_their_command_finds():
 
 
 def _solved_again(positions):
-    solver = Solver(256)
+    solver = Solver(64)
     for position in positions:
         assert solver.solve(position.game).scores == position.scores
 
@@ -117,9 +117,12 @@ def test_scores_are_the_solvers():
     _solved_again(late[:: max(1, len(late) // 12)])
 
 
-@pytest.mark.slow
-def test_scores_are_the_solvers_in_hard_positions_too():
-    _solved_again([p for p in read_set("hard") if len(p.moves) >= 11][:30])
+@pytest.mark.parametrize(
+    ("stones", "count"),
+    [pytest.param(13, 4, marks=pytest.mark.slow), pytest.param(11, 30, marks=pytest.mark.soak)],
+)
+def test_scores_are_the_solvers_in_hard_positions_too(stones, count):
+    _solved_again([p for p in read_set("hard") if len(p.moves) >= stones][:count])
 
 
 def test_held_out_positions_are_known_however_they_are_reached():

@@ -10,7 +10,7 @@ import chess.pgn
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -375,7 +375,6 @@ def test_settings_that_do_not_exist_are_refused(tmp_path):
     assert done.exit_code == 2 and "self-play" in done.output
 
 
-@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32))
 def test_random_games_are_read_back_unchanged(seed):
     rng = np.random.default_rng(seed)

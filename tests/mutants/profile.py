@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, settings
 settings.register_profile(
     "mutants",
     derandomize=True,
+    max_examples=100,
     database=None,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import ReplayError
@@ -112,7 +112,6 @@ class Oracle:
 
 @pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=40)
 def test_segments_match_their_definition(data):
     seats = data.draw(st.integers(1, 4), "seats")
     discount = data.draw(st.sampled_from([1.0, 0.9]), "discount")
@@ -259,7 +258,6 @@ def shown_by(symmetry, batch, same, b):
     unroll=st.integers(1, 6),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=25)
 def test_lead_in_segments_replay_the_opening(name, openings, unroll, seed):
     """A lead-in has the opening's states and moves and no targets for them; from the first searched
     state on it is like any other segment.

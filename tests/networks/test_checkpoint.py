@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import NetworkError
@@ -178,7 +178,6 @@ def test_a_network_for_another_game_is_refused(saved):
         load_network(saved, game=TicTacToe())
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_any_damage_raises_only_a_network_error(data, tmp_path_factory):
     """Reading any bytes succeeds or raises a NetworkError."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import NetworkError
@@ -36,7 +36,6 @@ def built(size, head, **more):
     return build_network(head.replace(architecture=architecture_named(size) | more), seed=1)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     size=st.sampled_from(SIZES),
     shape=st.sampled_from(SHAPES),

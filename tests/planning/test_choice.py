@@ -1,6 +1,6 @@
 """The action that a search chooses: counted as it was planned, and drawn once."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Forest, Search
@@ -8,7 +8,6 @@ from sylvan.evaluators import HashRandom
 from sylvan.games import ConnectFour
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_gumbel_on_a_reused_tree_chooses_among_those_with_most_new_visits(seed):
     search = Search("hash_random", selection="gumbel", simulations=64, seed=seed, proofs=False)

@@ -9,7 +9,7 @@ from sylvan.errors import ConfigError
 from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make
 from tests.planning.test_equality import run_both
 
-few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 def visited(visits, values, **settings):

@@ -72,14 +72,14 @@ def compare_root(slow, result):
     assert result.action == reference.pick(slow)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(shape=shapes(), config=configs(), moves=st.integers(0, 3))
 def test_core_equals_reference(shape, config, moves):
     run_both(make(shape), config, moves)
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(shape=shapes(), config=configs(st.integers(1000, 5000)))
 def test_core_equals_reference_in_long_searches(shape, config):
     run_both(make(shape), config.replace(nodes=None, depth=None))

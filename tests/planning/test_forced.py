@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Forest, search
@@ -52,7 +52,6 @@ def test_visits_that_were_earned_stay():
     assert found.fast.policy[B] >= (found.visits[B] - 1) / 40
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     k=st.sampled_from([0.5, 2.0, 5.0]),
     weights=st.lists(st.integers(1, 20), min_size=2, max_size=5),

@@ -13,7 +13,7 @@ from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.settings import configs
 from tests.planning.twins import everything, finish, flat, found, numbers, skewed
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 def test_the_loop_of_the_documentation():

@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.planning.bandit import FPU, Bandit, play, puct, uct
@@ -270,7 +270,6 @@ def bandits(draw):
     return Bandit(draw(values), [w / sum(weights) for w in weights], worth)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     bandit=bandits(),
     seat=st.integers(0, 1),
@@ -288,7 +287,6 @@ def test_puct_is_the_formula_in_doubles(bandit, seat, c, base, factor, fpu):
     assert both.visits == [expected.count(a) for a in range(len(bandit.priors))]
 
 
-@settings(max_examples=40, deadline=None)
 @given(bandit=bandits(), seat=st.integers(0, 1), c=st.sampled_from([0.3, 1.4]))
 def test_uct_is_the_formula_in_doubles(bandit, seat, c):
     expected = play(bandit, 25, uct(c), gap=1e-5)

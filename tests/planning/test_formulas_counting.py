@@ -12,7 +12,7 @@ from tests.planning.table_game import TableGame, decide, end, nearly, run
 from tests.planning.test_equality import shapes
 
 RULES = ["puct", "uct", "gumbel"]
-QUIET = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
 def check_counts(node):

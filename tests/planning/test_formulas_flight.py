@@ -103,7 +103,7 @@ def test_a_finished_game_joins_no_batch_and_the_batch_goes_on():
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(shape=shapes(), config=configs(st.integers(1, 200)))
 def test_nothing_is_in_flight_after_a_search(shape, config):
     """And no batch was larger than it may be, none empty."""

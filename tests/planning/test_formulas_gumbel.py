@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import SearchConfig, reference
@@ -138,7 +138,6 @@ def inside_by_hand(bandit, steps):
     return b.n
 
 
-@settings(max_examples=60, deadline=None)
 @given(bandit=bandits(), seat=st.integers(0, 1))
 def test_the_rule_inside_is_the_formula_in_doubles(bandit, seat):
     expected = inside_by_hand(bandit, 25)
@@ -147,7 +146,6 @@ def test_the_rule_inside_is_the_formula_in_doubles(bandit, seat):
     assert [edge.N for edge in both.slow.root.children[0].children.values()] == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     bandit=bandits(),
     considered=st.integers(1, 8),

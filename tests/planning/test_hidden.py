@@ -26,7 +26,7 @@ from tests.planning.hidden_games import (
 from tests.planning.settings import configs
 from tests.planning.twins import finish, found
 
-RELAXED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+RELAXED = {"suppress_health_check": list(HealthCheck)}
 
 
 @st.composite
@@ -105,7 +105,7 @@ def run_both(game, config, moves=0):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, **RELAXED)
+@settings(max_examples=3 * settings.default.max_examples, **RELAXED)
 @given(shape=shapes(), config=hidden_configs(), moves=st.integers(0, 3))
 def test_core_equals_reference(shape, config, moves):
     run_both(make(shape), config, moves)
@@ -130,7 +130,7 @@ class OpenView(random_games.RandomGame):
         return deal
 
 
-@settings(max_examples=50, **RELAXED)
+@settings(**RELAXED)
 @given(
     seed=st.integers(0, 2**40),
     config=hidden_configs(),
@@ -163,7 +163,7 @@ def modes(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, **RELAXED)
+@settings(**RELAXED)
 @given(shape=shapes(), config=modes(), other=st.integers(0, 2**32), plies=st.integers(0, 6))
 def test_other_hands_than_the_true_ones_change_nothing(shape, config, other, plies):
     """The result is the same to the bit whatever the hidden hands are in the game."""
@@ -231,7 +231,7 @@ def compare_deals(slow, result):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, **RELAXED)
+@settings(**RELAXED)
 @given(
     shape=shapes(),
     config=configs(st.integers(0, 200)),
@@ -365,7 +365,7 @@ def availability(node):
 
 
 @pytest.mark.slow
-@settings(max_examples=50, **RELAXED)
+@settings(**RELAXED)
 @given(shape=shapes(), config=hidden_configs(), batches=st.integers(1, 12))
 def test_giving_up_leaves_no_trace(shape, config, batches):
     """Neither in visits nor in what was available; walks that waited for priors go too."""
@@ -425,7 +425,7 @@ def test_playouts_by_a_policy():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, **RELAXED)
+@settings(**RELAXED)
 @given(
     shape=shapes(),
     config=hidden_configs(),

@@ -43,7 +43,7 @@ def played(seed, players, cards, plies):
     return game
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 2**32),
     players=st.integers(3, 6),

@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import LatentSearch, Search, SearchConfig, reference
@@ -187,7 +187,6 @@ def reference_visits(node, path=()):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     actions=st.integers(1, 6),
@@ -307,7 +306,6 @@ def test_a_mask_and_an_array_of_seats_are_lists_of_roots(threads):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), players=st.integers(2, 4), rule=RULES)
 def test_relative_values_begin_with_whoever_moves(seed, players, rule):
     """A model in seat order knows whose turn it is: here it is in the hidden state."""

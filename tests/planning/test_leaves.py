@@ -17,7 +17,7 @@ from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.settings import configs
 from tests.planning.twins import everything, finish, flat, found, numbers, skewed
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NATIVE = [TicTacToe(), ConnectFour("44"), Chess(moves="e4 c5")]
 PYTHON = [make(Shape(seed=1)), make(Shape(seed=2, num_players=3, zero_sum=False, chance=0.3))]

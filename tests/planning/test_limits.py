@@ -17,7 +17,7 @@ from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.twins import flat, skewed
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 MILLISECONDS = 2
 
 
@@ -229,8 +229,8 @@ def check_overshoot(past, allowed=0.0):
 )
 @pytest.mark.parametrize("in_flight", [1, 32])
 def test_a_deadline_is_kept_by_native_evaluators(evaluator, state, in_flight):
-    limits = {"simulations": None, "seconds": 0.1, "proofs": False, "leaves_in_flight": in_flight}
-    check_overshoot(overshoot(Search(evaluator, **limits), state, 0.1))
+    limits = {"simulations": None, "seconds": 0.05, "proofs": False, "leaves_in_flight": in_flight}
+    check_overshoot(overshoot(Search(evaluator, **limits), state, 0.05))
 
 
 @pytest.mark.alone
@@ -252,14 +252,14 @@ def test_a_deadline_is_kept_by_a_slow_evaluator(state):
 @pytest.mark.alone
 def test_a_deadline_is_kept_by_a_game_in_python():
     state = make(Shape(depth=60, stop=0.0))
-    search = Search("uniform", simulations=None, seconds=0.1, proofs=False)
-    check_overshoot(overshoot(search, state, 0.1))
+    search = Search("uniform", simulations=None, seconds=0.05, proofs=False)
+    check_overshoot(overshoot(search, state, 0.05))
 
 
 @pytest.mark.alone
 def test_a_deadline_is_kept_at_the_memory_limit():
-    limits = {"simulations": None, "seconds": 0.1, "proofs": False, "bytes": 2**22}
-    check_overshoot(overshoot(Search("hash_random", **limits), Chess(), 0.1))
+    limits = {"simulations": None, "seconds": 0.05, "proofs": False, "bytes": 2**22}
+    check_overshoot(overshoot(Search("hash_random", **limits), Chess(), 0.05))
 
 
 @pytest.mark.alone

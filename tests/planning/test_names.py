@@ -126,7 +126,7 @@ def test_results_are_copied(name, copied):
 
 
 def test_a_copy_has_the_top_of_the_tree():
-    search = sylvan.Search("material", simulations=20_000)
+    search = sylvan.Search("material", simulations=4_000)
     result = search.run(Chess())
     same = pickled(result)
     assert len(pickle.dumps(result)) < 5_000_000

@@ -17,7 +17,7 @@ from sylvan.games import Blob
 from tests.blob.test_deals import all_deals
 from tests.planning import exact
 
-QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+QUIET = {"suppress_health_check": list(HealthCheck)}
 EAGER = SearchConfig(hidden="cheating", c_puct=1e4, simulations=200_000)
 """Sees the whole tree of a small deal, and so proves it."""
 
@@ -73,7 +73,7 @@ def last_trick(game: Blob) -> bool:
 # --- (iii) the last bidder, all cards known -------------------------------------------------------
 
 
-@settings(max_examples=60, **QUIET)
+@settings(**QUIET)
 @given(game=rounds(), seed=st.integers(0, 2**32))
 def test_each_last_bid_is_worth_its_exact_utility(game, seed):
     game = walk(game, seed, last_bid)
@@ -83,7 +83,7 @@ def test_each_last_bid_is_worth_its_exact_utility(game, seed):
         assert edge.proven == worth[edge.action][game.to_play()]
 
 
-@settings(max_examples=25, **QUIET)
+@settings(**QUIET)
 @given(game=rounds(cards=(1, 2)), seed=st.integers(0, 2**32))
 def test_each_last_bid_is_worth_its_exact_utility_in_the_reference(game, seed):
     game = walk(game, seed, last_bid)
@@ -95,7 +95,7 @@ def test_each_last_bid_is_worth_its_exact_utility_in_the_reference(game, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=20, **QUIET)
+@settings(**QUIET)
 @given(game=rounds(players=(3, 4), cards=(1, 1)), seed=st.integers(0, 2**32))
 def test_the_last_bid_of_one_card_is_worth_its_mean_over_all_deals(game, seed):
     """Of what the seat cannot see, every deal counts the same; play is forced."""
@@ -121,7 +121,7 @@ def test_the_last_bid_of_one_card_is_worth_its_mean_over_all_deals(game, seed):
 # --- (iv) the last trick --------------------------------------------------------------------------
 
 
-@settings(max_examples=60, **QUIET)
+@settings(**QUIET)
 @given(
     game=rounds(players=(3, 5), cards=(1, 4)), seed=st.integers(0, 2**32), walks=st.integers(1, 9)
 )
@@ -137,7 +137,7 @@ def test_the_last_trick_is_worth_what_it_pays(game, seed, walks):
     assert [total / slow.root.N for total in slow.root.W] == pytest.approx(worth, abs=1e-6)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(**QUIET)
 @given(
     game=rounds(players=(3, 5), cards=(1, 4)), seed=st.integers(0, 2**32), walks=st.integers(1, 9)
 )
@@ -159,7 +159,7 @@ def test_the_last_card_of_all_needs_no_guess(game, seed, walks):
 
 
 @pytest.mark.slow
-@settings(max_examples=80, **QUIET)
+@settings(**QUIET)
 @given(game=rounds())
 def test_small_deals_are_worth_what_max_n_says(game):
     """All bids and plays of up to three cards, ties included."""
@@ -184,7 +184,7 @@ def assert_within(found, state, seat, near):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, **QUIET)
+@settings(**QUIET)
 @given(game=rounds(cards=(1, 2)))
 @example(game=Blob(3, 2, sequence="single", trump="none", suits=4, ranks=2, rivalry=1.0, seed=121))
 def test_means_of_many_simulations_come_to_max_n(game):

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Forest, Search, SearchConfig, SearchResult
@@ -71,7 +71,6 @@ def test_late_positions_are_proven_and_played_as_the_solver_says(rule, stones):
     empty=st.integers(1, 12),
     rule=st.sampled_from(sorted(RULES)),
 )
-@settings(max_examples=60, deadline=None)
 def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
     columns, rows, seed, empty, rule
 ):

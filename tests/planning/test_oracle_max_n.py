@@ -21,7 +21,7 @@ RULES = {
     "uct": SearchConfig(selection="uct", c_uct=50.0),
     "gumbel": SearchConfig(selection="gumbel", c_scale=0.0),
 }
-QUIET = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
 class Dyadic:

@@ -5,7 +5,7 @@ Each test here pins down what a deliberate mistake in the core (tests/mutants) w
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Forest, Search, SearchConfig, reference
@@ -29,7 +29,6 @@ class WideGame(RandomGame):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
 @given(
     seed=seeds,
     depth=st.integers(2, 4),
@@ -43,7 +42,7 @@ def test_nodes_with_many_children_equal_the_reference(
 ):
     """From eight children on the core scans them in vectors, with the same ties."""
     config = SearchConfig(
-        simulations=400,
+        simulations=150,
         selection=selection,
         leaves_in_flight=in_flight,
         noise=noise,
@@ -88,7 +87,6 @@ def test_a_tie_between_a_tried_and_an_untried_child_goes_to_the_lower_index():
     assert result.tree.root.edge(game.legal_actions()[0]).N == 50
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=seeds,
     depth=st.integers(2, 6),
@@ -129,7 +127,6 @@ def high_leaves(leaves):
     return logits, values + np.float32(3.0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     seed=seeds,
     value_range=st.sampled_from(["game", "tree", "siblings"]),
@@ -149,7 +146,6 @@ def test_values_far_from_zero_equal_the_reference(seed, value_range, fpu, in_fli
     compare(slow.root, result.tree.root)
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=seeds, selection=st.sampled_from(["puct", "uct", "gumbel"]), runs=st.integers(2, 4))
 def test_searching_a_root_again_equals_the_reference(seed, selection, runs):
     """Noise is drawn anew for each search and mixed into the original priors."""

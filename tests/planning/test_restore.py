@@ -29,7 +29,7 @@ def nodes_of(tree):
     return found
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(shape=shapes(), config=configs(), more=st.integers(0, 120))
 def test_a_restored_tree_goes_on_as_the_original(shape, config, more):
     """Where nothing is random: also trees that were reduced, proven, or that pay rewards."""
@@ -87,7 +87,7 @@ def test_a_file_goes_on_as_an_uninterrupted_search(state, evaluator, tmp_path):
 def test_many_seats_chance_and_rewards_are_put_back(tmp_path):
     """The statistics are the same; what is drawn next is not."""
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(shape=shapes())
     def check(shape):
         game = make(dataclasses.replace(shape, chance=0.4))
@@ -239,7 +239,7 @@ def test_statistics_that_do_not_fit_get_a_sentence(changes):
 NUMBERS = [0, 1, 2, -1, 7, 250, 2**16, 2**31, 2**32 - 1, 0.5, -0.25, 1.0, 1e300, -1e-300]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_damaged_statistics_make_a_tree_that_can_be_searched_or_a_sentence(data):
     """Whatever a file says, the core does not panic, and its tree passes through a search."""

@@ -15,7 +15,7 @@ from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.settings import configs
 from tests.planning.twins import skewed
 
-few = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 @few

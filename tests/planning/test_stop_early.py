@@ -14,7 +14,7 @@ from tests.planning.random_games import evaluate_leaves, make
 from tests.planning.test_equality import run_both, shapes
 from tests.planning.twins import skewed
 
-few = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 @few

@@ -40,7 +40,7 @@ def positions(draw):
 evaluators = st.sampled_from(
     [Uniform(), HashRandom(), Rollout(), Rollout(playouts=3, max_length=9)]
 )
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 def run(states, config, evaluator):

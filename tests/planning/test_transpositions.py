@@ -24,7 +24,7 @@ from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make, 
 from tests.planning.settings import configs
 from tests.planning.test_equality import compare, run_both
 
-ANY = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+ANY = settings(suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -249,7 +249,7 @@ STALE = Shape(seed=403, num_players=1, depth=8, branching=5, zero_sum=False, sto
 BY_BOUND = SearchConfig(simulations=30, transpositions=True, lcb=0.5, proofs=False)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(shape=meeting(), config=graph_configs(st.integers(0, 400)), moves=st.integers(0, 3))
 @example(shape=STALE, config=BY_BOUND, moves=0)
 def test_core_equals_reference(shape, config, moves):

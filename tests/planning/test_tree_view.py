@@ -16,7 +16,7 @@ from sylvan.planning import NodeView, TreeView
 from tests.planning.random_games import Shape, evaluate_leaves, make, nearly
 from tests.planning.settings import configs
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 def walk(node):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Search
@@ -285,7 +285,6 @@ class TestSpecs:
         with pytest.raises(ConfigError, match="'device'"):
             spec.evaluator()
 
-    @settings(max_examples=200, deadline=None)
     @given(st.text(max_size=30) | st.lists(st.sampled_from(PARTS), max_size=8).map("".join))
     def test_any_text_names_a_player_or_is_refused(self, text):
         sentence = ""

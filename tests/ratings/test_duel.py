@@ -57,7 +57,7 @@ def test_games_of_a_pair_share_their_opening_and_swap_seats():
     assert {game.sides for game in played} == {(0, 1), (1, 0)}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32))
 def test_swapping_the_players_swaps_the_scores(seed):
     """Two deterministic players: in the other order, each pair has the other scores."""

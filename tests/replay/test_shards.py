@@ -96,7 +96,7 @@ def test_a_mask_selects_records_of_a_block(spec):
 
 SPEC = GameSpec("connect4", {"columns": 5, "rows": 4})
 LAYOUT = Layout.of(SPEC)
-TESTED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TESTED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +118,7 @@ def seeds(records):
     return [record.seed for record in records]
 
 
-@settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_shard_truncated_anywhere_keeps_its_complete_records(sound, tmp_path, data):
     """A process killed during a write leaves any number of bytes."""
@@ -138,9 +136,7 @@ def test_a_shard_truncated_anywhere_keeps_its_complete_records(sound, tmp_path, 
 
 
 @pytest.mark.slow
-@settings(
-    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_loses_only_the_damaged_records(sound, tmp_path, data):
     whole, records, begins = sound
@@ -163,9 +159,7 @@ def test_damage_loses_only_the_damaged_records(sound, tmp_path, data):
             list(records_of(path))
 
 
-@settings(
-    deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_header_is_reported_and_loses_no_record(sound, tmp_path, data):
     whole, records, begins = sound

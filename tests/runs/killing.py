@@ -209,6 +209,7 @@ def killed_at(point: str, count: int) -> Callable[[], None]:
 def load_everything() -> None:
     """Import everything that a session needs, without starting a thread."""
     import onnxscript  # noqa: F401
+    import torch._dynamo  # PyTorch's optimizers import it when they are made
     import torch.onnx
 
     import sylvan.runs.alphazero_trainer

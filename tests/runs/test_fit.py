@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -76,7 +76,6 @@ machines = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines, st.floats(0.5, 60))
 def test_a_budget_has_room_for_enough_steps(machine, minutes):
     """By the machine's own formula, unless everything is as small as it may be."""
@@ -88,7 +87,6 @@ def test_a_budget_has_room_for_enough_steps(machine, minutes):
     assert math.ceil(steps / chosen.arena.every) >= 5 or smallest
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines, st.floats(0.5, 60))
 def test_ratings_take_their_share_of_the_time(machine, minutes):
     found = fitted(machine, settings_of(minutes=minutes))
@@ -124,7 +122,6 @@ def test_slow_rules_do_not_shrink_the_network():
 
 
 @given(machines)
-@settings(max_examples=20, deadline=None)
 def test_given_settings_win(machine):
     asked = {
         "run": {"threads": 2},

@@ -7,7 +7,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -154,7 +154,6 @@ def test_no_line_is_wider_than_the_terminal(width):
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(
         st.dictionaries(
@@ -310,10 +309,10 @@ def test_watching_takes_less_than_a_hundredth(tmp_path):
     watcher.run_begin(CONFIG, tmp_path, 299, 0.0)
     time.sleep(0.5)  # imports, and the first frame
     before, began = time.process_time(), time.monotonic()
-    while time.monotonic() - began < 3.0:
+    while time.monotonic() - began < 1.5:
         watcher.selfplay_progress(10, 100, 1)
         time.sleep(0.01)
     took = time.process_time() - before
     watcher.close()
     assert WAIT_FACTOR >= 100
-    assert took / 3.0 < 0.02  # the loop above is a part of it
+    assert took / 1.5 < 0.02  # the loop above is a part of it

@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sylvan
@@ -119,7 +119,6 @@ def test_a_file_cannot_name_code_to_run(tmp_path):
 DATA = pack(searched(TicTacToe([4])), nodes=30)
 
 
-@settings(max_examples=150, deadline=None)
 @given(at=st.integers(0, len(DATA) - 1), by=st.integers(1, 255), cut=st.booleans())
 def test_damage_is_noticed(at, by, cut):
     """Every changed byte and every cut: a sentence, nothing else."""

@@ -38,7 +38,7 @@ def plain(text: str) -> str:
 
 @needs_dot
 @given(results, st.integers(0, 1))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_graphviz_draws_every_kept_node_once(result, visits):
     taken = snapshot(result, nodes=30, visits=visits)
     picture = drawn(to_dot(taken))
@@ -52,7 +52,6 @@ def test_graphviz_draws_every_kept_node_once(result, visits):
 
 @needs_dot
 @given(st.lists(texts, min_size=1, max_size=40))
-@settings(deadline=None, max_examples=25)
 def test_any_label_can_be_drawn(labels):
     edges = [Edge(a, label, 0.1, 1, 0.0) for a, label in enumerate(labels)]
     picture = drawn(to_dot(snapshot(Node("decision", 0, 1 + len(labels), (0.0,), edges))))

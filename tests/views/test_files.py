@@ -6,18 +6,15 @@ import os
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import ConfigError
 from sylvan.views import SnapshotError, load_json, save, save_json, snapshot, to_dot, to_svg
 from tests.views.trees import RandomGame, grow, result_of, results
 
-easily = settings(deadline=None, max_examples=40)
-
 
 @given(results)
-@easily
 def test_json_round_trip(tmp_path_factory, result):
     path = tmp_path_factory.mktemp("files") / "tree.json"
     taken = snapshot(result, nodes=30)
@@ -103,7 +100,6 @@ anything = st.recursive(
 
 
 @given(st.data(), anything)
-@settings(deadline=None, max_examples=100)
 def test_a_loaded_snapshot_can_be_drawn(tmp_path_factory, data, value):
     """Replace any field by anything: the snapshot is refused, or can be drawn."""
     document = taken()

@@ -1,6 +1,6 @@
 """The layout: no two boxes touch, lines do not cross, the first line is straight."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.views.layout import layout
@@ -30,7 +30,6 @@ def preorder(children: list[list[int]]) -> list[int]:
 
 
 @given(trees())
-@settings(deadline=None)
 def test_boxes_of_a_column_are_separate_and_in_preorder(tree):
     """Boxes in preorder with space between them do not overlap, and their lines do not cross."""
     children, heights = tree
@@ -48,7 +47,6 @@ def test_boxes_of_a_column_are_separate_and_in_preorder(tree):
 
 
 @given(trees())
-@settings(deadline=None)
 def test_children_are_to_the_right_and_the_first_is_in_line(tree):
     children, heights = tree
     positions = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
@@ -63,7 +61,6 @@ def test_children_are_to_the_right_and_the_first_is_in_line(tree):
 
 
 @given(trees())
-@settings(deadline=None)
 def test_no_box_is_above_the_top(tree):
     children, heights = tree
     positions = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import ConfigError
@@ -22,7 +22,6 @@ limits = st.fixed_dictionaries(
         "visits": st.none() | st.integers(0, 9),
     }
 )
-easily = settings(deadline=None, max_examples=60)
 
 
 def edges_below(node: p.Node) -> int:
@@ -42,7 +41,6 @@ def walk(taken: Snapshot, root: p.Node) -> list[tuple[Row, p.Node | None, p.Edge
 
 
 @given(results)
-@easily
 def test_without_bounds_every_edge_is_there(result):
     taken = snapshot(result)
     assert len(taken["nodes"]) == 1 + edges_below(result.tree.root)
@@ -50,7 +48,6 @@ def test_without_bounds_every_edge_is_there(result):
 
 
 @given(results, limits)
-@easily
 def test_rows_equal_the_tree(result, limits):
     taken = snapshot(result, **limits)
     for row, node, edge in walk(taken, result.tree.root):
@@ -67,7 +64,6 @@ def test_rows_equal_the_tree(result, limits):
 
 
 @given(results, limits)
-@easily
 def test_bounds_hold_and_the_rest_is_counted(result, limits):
     taken = snapshot(result, **limits)
     rows = taken["nodes"]
@@ -86,7 +82,6 @@ def test_bounds_hold_and_the_rest_is_counted(result, limits):
 
 
 @given(results, st.integers(1, 40))
-@easily
 def test_the_most_visited_come_first(result, nodes):
     """No left-out child of a kept parent has more visits than a kept node."""
     taken = snapshot(result, nodes=nodes)
@@ -98,7 +93,6 @@ def test_the_most_visited_come_first(result, nodes):
 
 
 @given(results, limits)
-@easily
 def test_it_is_json_in_preorder_and_always_the_same(result, limits):
     taken = snapshot(result, **limits)
     assert validate(json.loads(json.dumps(taken, allow_nan=False))) == taken

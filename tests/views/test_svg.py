@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.errors import ConfigError
@@ -15,7 +15,6 @@ from tests.views.test_snapshot import proven_against_visits
 from tests.views.trees import Edge, Node, RandomGame, Result, grow, result_of, results
 
 NS = "{http://www.w3.org/2000/svg}"
-easily = settings(deadline=None, max_examples=50)
 
 
 def parsed(svg: str) -> ET.Element:
@@ -37,7 +36,6 @@ def boxes(root: ET.Element) -> list[tuple[float, float, float, float]]:
 
 
 @given(results, st.integers(1, 60), st.integers(0, 2))
-@easily
 def test_every_kept_node_is_drawn_with_its_numbers(result, nodes, visits):
     taken = snapshot(result, nodes=nodes, visits=visits)
     root = parsed(to_svg(taken))
@@ -49,7 +47,6 @@ def test_every_kept_node_is_drawn_with_its_numbers(result, nodes, visits):
 
 
 @given(results, st.integers(1, 60))
-@easily
 def test_no_two_cards_overlap_and_all_are_inside(result, nodes):
     root = parsed(to_svg(result, nodes=nodes))
     width, height = float(root.get("width", "0")), float(root.get("height", "0"))
@@ -62,7 +59,6 @@ def test_no_two_cards_overlap_and_all_are_inside(result, nodes):
 
 
 @given(results)
-@easily
 def test_children_left_out_are_counted(result):
     taken = snapshot(result, nodes=12)
     parents = {row["parent"] for row in taken["nodes"]}
@@ -75,7 +71,6 @@ def test_children_left_out_are_counted(result):
 
 
 @given(results)
-@easily
 def test_the_same_tree_gives_the_same_bytes(result):
     assert to_svg(result) == to_svg(result) == to_svg(snapshot(result, depth=8, nodes=40, visits=1))
 

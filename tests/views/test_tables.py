@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import chess
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,8 +19,6 @@ from sylvan.views import protocol as p
 from sylvan.views import table, to_html
 from tests.views.test_snapshot import leaf, proven_against_visits
 from tests.views.trees import Edge, Node, RandomGame, Result, Tree, result_of, results
-
-easily = settings(deadline=None, max_examples=40)
 
 
 def printed(result: p.Result, *, rows: int | None = 10, width: int = 100) -> str:
@@ -108,7 +106,6 @@ def test_no_simulations_and_no_time_still_make_a_table():
 
 
 @given(results, st.integers(20, 120))
-@easily
 def test_no_line_is_longer_than_the_terminal(result, width):
     text = printed(result, rows=None, width=width)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
@@ -150,7 +147,6 @@ KNOWN |= {"svg", "title", "g", "rect", "path", "circle", "text"}
 
 
 @given(results)
-@easily
 def test_html_is_well_formed_and_made_of_known_tags_only(result):
     page = Page(to_html(result))
     assert {tag for tag, _ in page.tags} <= KNOWN

@@ -480,7 +480,7 @@ def test_ten_searches_share_the_machine_fairly():
             page.wait(Position)
         for page in pages:
             page.ask(type="run")
-        time.sleep(4)
+        time.sleep(2)
         for page in pages:
             page.ask(type="stop")
         made = []

@@ -5,7 +5,7 @@ import io
 import chess
 import chess.pgn
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan import Search
@@ -244,7 +244,6 @@ class TestReading:
         with pytest.raises(IllegalAction, match="played"):
             Chess.from_pgn(text)
 
-    @settings(max_examples=60, deadline=None)
     @given(st.text(alphabet='[]"{}()*;%.\n\\ 012345678NBRQKabcdefghxO-=+#!?$FENe4', max_size=80))
     def test_any_text_is_read_or_refused(self, text):
         games, sentence = [], ""

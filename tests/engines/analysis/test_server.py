@@ -23,7 +23,7 @@ from sylvan.players.score import result_score
 
 NETS = os.environ.get("SYLVAN_NETS")
 
-few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 class Client:

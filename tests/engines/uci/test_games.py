@@ -15,13 +15,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    ("program", "options"),
+    ("program", "options", "tc"),
     [
-        ("stockfish", "stockfish; Skill Level=0; Hash=16"),
-        ("gnuchess", "gnuchess --uci; Hash=16"),
+        ("stockfish", "stockfish; Skill Level=0; Hash=16", "1+0.01"),
+        ("gnuchess", "gnuchess --uci; Hash=16", "0.5+0.05"),
     ],
 )
-@pytest.mark.parametrize("tc", ["1+0.01", "0.5+0.1"])
 def test_fast_games(program, options, tc):
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")

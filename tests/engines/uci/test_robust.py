@@ -30,7 +30,7 @@ from tests.engines.uci.gui import COMMAND, Gui
 NETS = os.environ.get("SYLVAN_NETS")
 TABLES = os.environ.get("SYLVAN_SYZYGY")
 
-few = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 def run_engine(*lines):
