@@ -215,9 +215,10 @@ def _signal(pid: int, number: int) -> bool:
 
 
 def learned(steps: int) -> TrainingConfig:
-    """A tiny MuZero run, whose games of later steps begin early."""
+    """A tiny MuZero run, whose games of later steps begin early, and whose workers reanalyse."""
     found = tiny_learned(steps, "tictactoe")
-    return found.replace(selfplay=found.selfplay.replace(lag=1))
+    replay, selfplay = found.replay.replace(prioritised=False), found.selfplay.replace(lag=1)
+    return found.replace(replay=replay, selfplay=selfplay)
 
 
 def main(folder: str, steps: str, kind: str = "") -> None:

@@ -61,6 +61,10 @@ class Link:
         with self.lock:
             self.coordinator.submit(leases, step, probe)
 
+    def add(self, leases: Sequence[Lease]) -> None:
+        with self.lock:
+            self.coordinator.add(leases)
+
     def collect(self, life: str, number: int) -> Arrivals:
         with self.lock:
             return self.coordinator.collect(life, number)

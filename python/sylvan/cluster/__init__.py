@@ -13,6 +13,7 @@ works without it and is tested without it.
 | `network_files` | networks as files, and what evaluates there |
 | `slots` | what plays leases in a worker |
 | `recipe` | what a worker needs to play |
+| `reanalysis` | positions that workers search again |
 | `ratings` | parts of ratings that workers play |
 | `node_cache` | networks on a machine's own disk |
 | `shard_games` | games as bytes |

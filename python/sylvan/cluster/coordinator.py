@@ -295,6 +295,10 @@ class Coordinator:
                     worker.proved = False
             self.probe = probe
         self.forget_leases(self._entries.keys() - {lease.name for lease in leases})
+        self.add(leases)
+
+    def add(self, leases: Sequence[Lease]) -> None:
+        """Add leases to hand out; those that are known stay as they are."""
         for lease in leases:
             if lease.name not in self._entries:
                 entry = self._entries[lease.name] = _Entry(lease)

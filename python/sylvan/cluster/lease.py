@@ -1,7 +1,8 @@
 """Leases of a cluster: a part of a step's games, as a record that any worker can play.
 
 A step's lease (`sylvan.selfplay.leases`) is cut into parts, which are handed out, and so is each
-pairing of a rating (`sylvan.ratings.pairings`). Everything that
+pairing of a rating (`sylvan.ratings.pairings`); the searches of a batch's new targets
+(`sylvan.muzero.reanalyse`) are leases too. Everything that
 determines the games of a part stands in its record, as numbers and hashes, so playing it twice
 gives the same bytes on any worker. Its name contains a hash of the whole record: two records with
 one name are one.
@@ -41,7 +42,7 @@ class Lease:
     """The step whose games these are; leases of lower steps go first."""
     first: int
     """The first game; no two leases of a run share a game of self-play, so it numbers the lease
-    too. The games of each pairing begin with 0."""
+    too. The games of each pairing begin with 0, and so do the positions of each search job."""
     count: int
     network: str
     """Hash of the network's file."""
@@ -51,11 +52,11 @@ class Lease:
     """Hash of the positions to start from; empty: there are none."""
     unfinished: str = ""
     """Hash of the episodes that its first games continue; empty: there are none."""
-    kind: Literal["selfplay", "rating"] = "selfplay"
+    kind: Literal["selfplay", "rating", "reanalysis"] = "selfplay"
     other: str = ""
     """Hash of the file of the opponent's network in a rating; empty: it has none."""
     task: str = ""
-    """Hash of a rating's pairing and settings."""
+    """Hash of what else is given: a rating's pairing, or the positions to search again."""
     protocol: int = PROTOCOL
 
     @cached_property

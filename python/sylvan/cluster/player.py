@@ -31,11 +31,14 @@ from sylvan.cluster.lease import Done, Lease, content_hash, cut
 from sylvan.cluster.network_files import model_of
 from sylvan.cluster.profile import Probe, version
 from sylvan.cluster.ratings import can_be_sent, pairing_unpacked, task_of
+from sylvan.cluster.reanalysis import columns_unpacked, job_of
 from sylvan.cluster.recipe import Recipe, episodes_blob, positions_blob, recipe_of
 from sylvan.cluster.shard_games import ShardGames, joined
 from sylvan.cluster.storage import DamagedShard, Storage
 from sylvan.errors import ClusterError, GameContractError
 from sylvan.muzero.model_player import ModelPlayer
+from sylvan.muzero.reanalyse import SearchColumns, SearchJob
+from sylvan.planning import SearchConfig
 from sylvan.ratings.pairings import Pairing, PlayedPairing, RatingWatch
 from sylvan.ratings.pairings import joined as joined_parts
 from sylvan.runs.run import Run
@@ -59,6 +62,9 @@ STORAGE_PATIENCE = 600.0
 RETRY = 0.5
 """Seconds between two attempts to use the storage."""
 
+MOST_BATCHES = 16
+"""Maximum batches whose positions are searched elsewhere at once; the learner keeps them all."""
+
 PARTS = 2
 """Parts of a step for each worker, if games are many: each worker plays two at once, but with a
 learned model one after another."""
@@ -69,6 +75,9 @@ class LearnerLink(Protocol):
 
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
         """As `Coordinator.submit`."""
+
+    def add(self, leases: Sequence[Lease]) -> None:
+        """As `Coordinator.add`."""
 
     def collect(self, life: str, number: int) -> Arrivals:
         """As `Coordinator.collect`."""
@@ -127,6 +136,10 @@ class ClusterPlayer:
         """The episodes that parts continue."""
         self._rated: list[Lease] = []
         """The parts of the rating that is under way."""
+        self._asked: dict[str, Lease] = {}
+        """The jobs of reanalysis that are under way, by their names."""
+        self._step = 0
+        """The learner's step."""
         self._done: dict[str, Done] = {}
         self._games: dict[str, ShardGames] = {}
         """Games that were read."""
@@ -140,7 +153,7 @@ class ClusterPlayer:
         self, lease: StepLease, following: Sequence[StepLease], load: Load, watch: Watch | None
     ) -> PlayedLease:
         """Play a lease to its end on the workers, and begin the following ones."""
-        began = time.perf_counter()
+        began, self._step = time.perf_counter(), lease.number
         self._patiently(lambda: self._prepare(lease, following, load))
         self._patiently(lambda: self._submit(lease.number))
         before = set(self._done)
@@ -220,6 +233,72 @@ class ClusterPlayer:
                 parts[lease.name] = lease, pairing
         return parts
 
+    # --- reanalysis ---------------------------------------------------------------------------
+
+    @property
+    def batches_at_once(self) -> int:
+        """As `SearchesElsewhere.batches_at_once`; each has at least one job."""
+        return min(MOST_BATCHES, PARTS * self.workers)
+
+    def search_elsewhere(
+        self, search: SearchConfig, model: Any, jobs: Sequence[SearchJob]
+    ) -> Callable[[], list[SearchColumns]] | None:
+        """As `SearchesElsewhere.search_elsewhere`."""
+        recipe, file = self._recipe, model_of(model)
+        if recipe is None or recipe.one_actor or file is None:
+            return None
+        leases: list[Lease] = []
+
+        def ask() -> None:
+            network = self.storage.put_blob(file)
+            tasks = [self.storage.put_blob(job_of(search, job)) for job in jobs]
+            leases[:] = [
+                Lease(
+                    self.identity,
+                    self._step,
+                    0,
+                    len(job.seats),
+                    network,
+                    self._settings,
+                    kind="reanalysis",
+                    task=task,
+                )
+                for job, task in zip(jobs, tasks, strict=True)
+            ]
+
+        self._patiently(ask)
+        self._asked |= {lease.name: lease for lease in leases}
+        self.link.add(leases)
+        return lambda: self._searched(leases)
+
+    def _searched(self, leases: Sequence[Lease]) -> list[SearchColumns]:
+        """Wait for the results of some jobs."""
+        found: dict[str, SearchColumns] = {}
+
+        def collect() -> None:
+            missing = {lease.name: lease for lease in leases if lease.name not in found}
+            for name in self._hear(self._step, missing):
+                shard = self._verified(missing[name], self._unread[name])
+                if shard is not None:
+                    found[name] = columns_unpacked(shard[1])
+                del self._unread[name]
+
+        while True:
+            self._patiently(collect)
+            if len(found) == len({lease.name for lease in leases}):
+                break
+            self._sleep(PATIENCE)
+        for lease in leases:
+            self._asked.pop(lease.name, None)
+        self._forget(leases)
+        with suppress(OSError):  # what is left goes at the next step
+            for lease in leases:
+                self.storage.remove_shard(lease.name)
+                self.storage.remove_blob(lease.task)
+        return [found[lease.name] for lease in leases]
+
+    # --- games --------------------------------------------------------------------------------
+
     def _cut_episodes(self, part: Lease, games: GameColumns) -> list[Unfinished]:
         """The episodes of a part that other leases continue."""
         assert self._recipe is not None
@@ -250,6 +329,7 @@ class ClusterPlayer:
 
     def _prepare(self, lease: StepLease, following: Sequence[StepLease], load: Load) -> None:
         """Cut what is not cut yet, and remove what is not needed any more."""
+        self._asked.clear()
         for each in (lease, *following):
             if each.number not in self._parts:
                 self._parts[each.number] = self._cut(each, load(each))
@@ -349,7 +429,7 @@ class ClusterPlayer:
 
     def _submit(self, step: int) -> None:
         leases = [part for number in sorted(self._parts) for part in self._parts[number]]
-        self.link.submit([*self._rated, *leases], step, self._probe)
+        self.link.submit([*self._asked.values(), *self._rated, *leases], step, self._probe)
 
     def _tidy(self, step: int) -> None:
         """Forget what is in the replay of a checkpoint, and what is too late."""

@@ -141,6 +141,10 @@ class CoordinatorProcess:
         except OSError as error:
             self._coordinator.problem(f"The run's folder cannot be written ({error}).")
 
+    def add(self, leases: Sequence[Lease]) -> None:
+        """As `Coordinator.add`; the learner adds them again to a coordinator that is restarted."""
+        self._current().add(leases)
+
     def collect(self, life: str, number: int) -> tuple[Arrivals, list[str]]:
         """As `Coordinator.collect`, with the news for the user."""
         return self._current().collect(life, number), self._coordinator.news()
@@ -274,6 +278,9 @@ class _LearnerLink:
 
     def submit(self, leases: Sequence[Lease], step: int, probe: Probe | None) -> None:
         self._call("submit", leases, step, probe)
+
+    def add(self, leases: Sequence[Lease]) -> None:
+        self._call("add", leases)
 
     def collect(self, life: str, number: int) -> Arrivals:
         found: Arrivals

@@ -1,8 +1,8 @@
 """Players of leases in a worker: slots, each of which plays one lease at a time.
 
 With the game's rules a slot has actors; several slots fill each other's batches, and the worker's
-own thread evaluates them. With a learned model there is one slot, whose thread plans and moves. The
-games of ratings are played in threads too (`ratings`).
+own thread evaluates them. With a learned model there is one slot, whose thread plans and moves.
+Ratings and reanalysis have threads too (`ratings`, `reanalysis`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any, Generic, Protocol, TypeVar
 
 from sylvan.muzero.model_player import ModelPlayer
+from sylvan.muzero.reanalyse import SearchColumns
 from sylvan.ratings.pairings import PlayedPairing
 from sylvan.selfplay.actors import PATIENCE, Actors, attend
 from sylvan.selfplay.lease_player import PlayedLease
@@ -37,7 +38,7 @@ class PlayingSlot(Protocol):
     def positions(self) -> int:
         """Positions of the lease so far."""
 
-    def finish(self) -> PlayedLease | PlayedPairing:
+    def finish(self) -> PlayedLease | PlayedPairing | SearchColumns:
         """The games of a lease that is over, or the error that ended it."""
 
     def stop(self) -> None:

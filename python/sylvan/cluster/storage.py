@@ -82,6 +82,10 @@ class Storage:
             raise DamagedShard(f"The blob {name} in {self.address} is damaged: write it again.")
         return data
 
+    def remove_blob(self, name: str) -> None:
+        """Remove a blob, if it is there."""
+        self._remove(f"blobs/{name}")
+
     def keep_blobs(self, names: Iterable[str]) -> None:
         """Remove all blobs but these."""
         kept = set(names)

@@ -23,6 +23,7 @@ from sylvan.cluster.lease import Done, Lease, content_hash
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.profile import Probe, WorkerFacts, version
 from sylvan.cluster.ratings import RatingSlot, pairing_packed
+from sylvan.cluster.reanalysis import ReanalysisSlot, columns_packed
 from sylvan.cluster.recipe import Recipe, episodes_of, positions_of
 from sylvan.cluster.shard_games import ShardGames
 from sylvan.cluster.slots import LeaseSlot, PlayingSlot, attend_slots
@@ -114,7 +115,7 @@ class _Needed(NamedTuple):
     other: bytes = b""
     """The opponent's network of a rating."""
     task: bytes = b""
-    """The pairing of a rating."""
+    """The pairing of a rating, or the positions of a reanalysis."""
 
 
 class Worker:
@@ -145,8 +146,8 @@ class Worker:
         self._slots: list[_Slot[LeaseSlot]] = []
         self._settings = ""
         """The recipe of the slots."""
-        self._ratings: list[_Slot[RatingSlot]] = []
-        """What plays parts of ratings; each is used once."""
+        self._tasks: list[_Slot[RatingSlot | ReanalysisSlot]] = []
+        """Slots for parts of ratings and for reanalysis; each is used once."""
         self._rows = 0
         """Rows of a batch after it was halved for lack of memory; 0: those of the recipe."""
         self._must_prove = False
@@ -322,18 +323,19 @@ class Worker:
     def _begin_lease(self, lease: Lease, needed: _Needed) -> bool:
         """Begin a lease; False: there is no room for it."""
         options = self.options
-        if lease.kind == "rating":
+        if lease.kind != "selfplay":
+            new_slot = RatingSlot if lease.kind == "rating" else ReanalysisSlot
             cache = options.cache_bytes // NETWORKS
-            rating = RatingSlot(needed.recipe, needed.task, options.threads, cache)
-            rating.begin(needed.network, needed.other, lease)
-            self._ratings.append(_Slot(rating, lease, self._clock()))
+            slot = new_slot(needed.recipe, needed.task, options.threads, cache)
+            slot.begin(needed.network, needed.other, lease)
+            self._tasks.append(_Slot(slot, lease, self._clock()))
             return True
-        slot = self._free_slot(lease, needed.recipe)
-        if slot is None:
+        free = self._free_slot(lease, needed.recipe)
+        if free is None:
             return False
         evaluator = self._evaluator(lease.network, needed.recipe, needed.network)
-        slot.player.begin(evaluator, needed.games)
-        slot.lease, slot.began = lease, self._clock()
+        free.player.begin(evaluator, needed.games)
+        free.lease, free.began = lease, self._clock()
         return True
 
     def _free_slot(self, lease: Lease, recipe: Recipe) -> _Slot[LeaseSlot] | None:
@@ -363,8 +365,8 @@ class Worker:
     @property
     def _playing(self) -> list[_Slot[PlayingSlot]]:
         """The slots that play a lease."""
-        self._ratings = [slot for slot in self._ratings if slot.lease is not None]
-        return [*(slot for slot in self._slots if slot.lease is not None), *self._ratings]
+        self._tasks = [slot for slot in self._tasks if slot.lease is not None]
+        return [*(slot for slot in self._slots if slot.lease is not None), *self._tasks]
 
     def _attend(self) -> bool:
         """Evaluate a batch; finish the leases that are over. False: nothing is being played."""
@@ -414,6 +416,8 @@ class Worker:
             slot.lease = None
             if isinstance(played, PlayedPairing):
                 (facts, payload), found = pairing_packed(played), SelfPlayStatistics()
+            elif isinstance(played, dict):
+                (facts, payload), found = columns_packed(played), SelfPlayStatistics()
             else:
                 (facts, payload), found = _packed(played), played.statistics
             size = self.storage.write_shard(lease, facts, payload)

@@ -8,6 +8,7 @@ nothing is prefetched, since each batch changes the priorities.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -95,6 +96,18 @@ class Examples(Protocol[Drawn]):
         """Draw a batch of `count` examples with `rng` alone."""
 
 
+@runtime_checkable
+class EarlyExamples(Protocol):
+    """Examples on whose batches other machines may work."""
+
+    @property
+    def early(self) -> int:
+        """Batches to begin before the first of them is waited for; 0: none."""
+
+    def begin(self, count: int, rng: np.random.Generator, /) -> Callable[[], Any]:
+        """Draw as `sample`, and return a function that waits for the batch."""
+
+
 class HasPrioritised(Protocol):
     """The settings of a replay, as far as the learner reads them."""
 
@@ -127,21 +140,39 @@ def batches(
     ahead: bool = True,
 ) -> Iterator[Prepared]:
     """Iterate over `count` prepared batches of `size`; `ahead`: prefetch one batch."""
-
-    def draw() -> Prepared:
-        return prepare(examples.sample(size, rng))
-
     if not ahead:
         for _ in range(count):
-            yield draw()
+            yield prepare(examples.sample(size, rng))
         return
+    drawn = _begun_early(examples, size, count, rng)
     with ThreadPoolExecutor(1, thread_name_prefix="sylvan-batches") as pool:
+
+        def draw() -> Prepared:
+            return prepare(next(drawn))
+
         coming = pool.submit(draw) if count else None
         for number in range(count):
             assert coming is not None
             batch = coming.result()
             coming = pool.submit(draw) if number + 1 < count else None
             yield batch
+
+
+def _begun_early(
+    examples: Examples[BatchT], size: int, count: int, rng: np.random.Generator
+) -> Iterator[BatchT]:
+    """Draw batches; some begin early, if other machines work on them."""
+    if not isinstance(examples, EarlyExamples) or not examples.early:
+        for _ in range(count):
+            yield examples.sample(size, rng)
+        return
+    begun: deque[Callable[[], BatchT]] = deque()
+    for _ in range(count):
+        begun.append(examples.begin(size, rng))
+        if len(begun) > examples.early:
+            yield begun.popleft()()
+    while begun:
+        yield begun.popleft()()
 
 
 @dataclass(frozen=True)

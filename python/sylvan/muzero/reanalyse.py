@@ -14,12 +14,15 @@ The state after a truncation has no stored observation, so returns that bootstra
 one step earlier, from a state that the model can evaluate. The values of games of several seats at
 their move limit stay unchanged.
 
-A call depends only on the model, the window and the random numbers; it keeps no state.
+A call depends only on the model, the window and the random numbers; it keeps no state. The searches
+of a batch are jobs, which other machines can do (`sylvan.cluster`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +35,80 @@ from sylvan.muzero.search import latent_search
 from sylvan.muzero.segments import Segments, SegmentWindow, from_seat
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.model_arrays import Array, is_tensor
-from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.batches import BatchMaker
 
-__all__ = ["Reanalyse", "ReanalysedPart"]
+__all__ = [
+    "Reanalyse",
+    "ReanalysedPart",
+    "SearchColumns",
+    "SearchJob",
+    "SearchesElsewhere",
+    "searched",
+]
 
 WIDTH = 1024
 """Most roots per search, to bound the memory of hidden states."""
 
 Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class SearchJob:
+    """N positions to search, which follow from these arrays, the model and the settings alone."""
+
+    observations: NDArray[Any]
+    """`[N, ...]`"""
+    legal: NDArray[np.bool_]
+    """`[N, A]`"""
+    seats: NDArray[Any]
+    """`[N]` the seats to move."""
+    seed: int
+
+
+SearchColumns = dict[str, NDArray[Any]]
+"""The results of a job: `counts` `[N]` actions per position, `actions` and `policy` of all of them,
+and `values` `[N, S]`."""
+
+
+@runtime_checkable
+class SearchesElsewhere(Protocol):
+    """Searches on other machines."""
+
+    @property
+    def batches_at_once(self) -> int:
+        """Batches that keep them busy."""
+
+    def search_elsewhere(
+        self, search: SearchConfig, model: LatentModel, jobs: Sequence[SearchJob], /
+    ) -> Callable[[], list[SearchColumns]] | None:
+        """Begin some jobs; return a function that waits for their results.
+
+        None: other machines cannot, or would give other results.
+        """
+
+
+def searched(model: LatentModel, game: Game, config: SearchConfig, job: SearchJob) -> SearchColumns:
+    """Search the positions of a job here.
+
+    :param game: any state of the game.
+    """
+    search = latent_search(model, game, config.replace(seed=job.seed))
+    found = search.search(job.observations, job.legal, seats=job.seats).outcomes()
+    return {
+        "counts": np.diff(found.offsets),
+        "actions": found.actions,
+        "policy": found.policy,
+        "values": found.values,
+    }
+
+
+def _joined(results: Sequence[SearchColumns]) -> tuple[PolicyEntries, Floats]:
+    """Policies, and values per seat `[n, S]`, of several jobs."""
+    counts, actions, policy, values = (
+        np.concatenate([each[name] for each in results])
+        for name in ("counts", "actions", "policy", "values")
+    )
+    return PolicyEntries.of(counts, actions, policy), values
 
 
 class Reanalyse:
@@ -55,6 +123,8 @@ class Reanalyse:
     def __init__(self, model: LatentModel, config: MuZeroConfig, search: SearchConfig) -> None:
         self.model, self.share, self.fresh_values = model, config.reanalyse, config.fresh_values
         self.search = search.replace(noise=False)
+        self.elsewhere: SearchesElsewhere | None = None
+        """Other machines that search; None: there are none."""
 
     def prepared(
         self, rows: SegmentWindow, found: Segments, maker: BatchMaker
@@ -72,38 +142,46 @@ class Reanalyse:
         ]
 
     def targets(
-        self, found: Segments, again: list[ReanalysedPart], game: Game, seed: int
-    ) -> Segments:
-        """Return the segments of a batch with new targets.
+        self,
+        found: Segments,
+        again: list[ReanalysedPart],
+        game: Game,
+        seed: int,
+        *,
+        early: bool = False,
+    ) -> Callable[[], Segments]:
+        """Begin to recompute targets; return a function that waits for the new segments.
 
         :param game: any state of the game.
+        :param early: other batches begin before this one is waited for, so other machines may
+            search; else this one does, at once.
         """
-        for each in again:
-            if not len(each.rows):
-                continue
-            if each.searched:
-                found = each.with_targets(found, *self._searched(each, game, seed))
-            else:
-                found = each.with_targets(found, None, self._valued(each, game))
-        return found
+        jobs = [job for each in again if each.searched for job in each.jobs(seed)]
+        coming = None
+        if early and jobs and self.elsewhere is not None:
+            coming = self.elsewhere.search_elsewhere(self.search, self.model, jobs)
 
-    def _searched(
-        self, again: ReanalysedPart, game: Game, seed: int
-    ) -> tuple[PolicyEntries, Floats]:
-        """Search n positions; return policies and values per seat `[n, S]`."""
-        found = list[Outcomes]()
-        for number, part in enumerate(_parts(len(again.rows))):
-            search = latent_search(self.model, game, self.search.replace(seed=mix(seed, number)))
-            forest = search.search(
-                again.observations[part], again.legal[part], seats=again.seats[part]
-            )
-            found.append(forest.outcomes())
-        policy = PolicyEntries.of(
-            np.concatenate([np.diff(each.offsets) for each in found]),
-            np.concatenate([each.actions for each in found]),
-            np.concatenate([each.policy for each in found]),
-        )
-        return policy, np.concatenate([each.values for each in found])
+        def finish() -> Segments:
+            segments = found
+            if coming is not None:
+                results = coming()
+            else:
+                results = [searched(self.model, game, self.search, job) for job in jobs]
+            for each in again:
+                if not len(each.rows):
+                    continue
+                if each.searched:
+                    segments = each.with_targets(segments, *_joined(results))
+                else:
+                    segments = each.with_targets(segments, None, self._valued(each, game))
+            return segments
+
+        return finish
+
+    @property
+    def early(self) -> int:
+        """Batches to begin before the first of them is waited for."""
+        return 0 if self.elsewhere is None else self.elsewhere.batches_at_once
 
     def _valued(self, again: ReanalysedPart, game: Game) -> Floats:
         """Evaluate n positions with the model; return values per seat `[n, S]`."""
@@ -171,6 +249,13 @@ class ReanalysedPart:
         self._then = rows.roots(self.rows)
         self._wanted, self._index = wanted, np.zeros(states.shape, np.int64)
         self._index[wanted] = index.reshape(-1)
+
+    def jobs(self, seed: int) -> Iterator[SearchJob]:
+        """The searches of `rows`."""
+        if len(self.rows):
+            for number, part in enumerate(_parts(len(self.rows))):
+                arrays = self.observations[part], self.legal[part], self.seats[part]
+                yield SearchJob(*arrays, mix(seed, number))
 
     def with_targets(
         self, found: Segments, policy: PolicyEntries | None, values: Floats

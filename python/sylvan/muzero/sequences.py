@@ -10,7 +10,7 @@ the search's value; without, the rest of the game's rewards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -131,6 +131,20 @@ class SequenceReplay(Replay):
         :param rng: draws the segments, the actions past their ends, and the symmetries.
         :raises ReplayError: nothing is stored yet.
         """
+        return self._begin_sample(count, rng, early=False)()
+
+    @property
+    def early(self) -> int:
+        """Batches to begin before the first of them is waited for: other machines search them."""
+        return 0 if self.reanalyse is None else self.reanalyse.early
+
+    def begin(self, count: int, rng: np.random.Generator) -> Callable[[], SequenceBatch]:
+        """Draw segments as `sample`, and return a function that waits for the batch."""
+        return self._begin_sample(count, rng, early=True)
+
+    def _begin_sample(
+        self, count: int, rng: np.random.Generator, *, early: bool
+    ) -> Callable[[], SequenceBatch]:
         reanalyse = self.reanalyse
         with self._lock:
             rows = self._loaded()
@@ -141,9 +155,19 @@ class SequenceReplay(Replay):
             found = rows.segments(drawn, self.unroll, lead)
             seen = self._observations(rows, found)
             again = [] if reanalyse is None else reanalyse.prepared(rows, found, self._maker)
+        coming: Callable[[], Segments] | None = None
         if reanalyse is not None:
-            found = reanalyse.targets(found, again, self._game, int(rng.integers(2**63)))
-        return self._batch(found, seen, weight, rng)
+            seed = int(rng.integers(2**63))
+            coming = reanalyse.targets(found, again, self._game, seed, early=early)
+        past = rng.integers(self._game.num_actions, size=found.actions.shape)
+        symmetries = len(self._maker.symmetries)
+        turns = None if symmetries < 2 else rng.integers(symmetries, size=len(found.rows))
+
+        def finish() -> SequenceBatch:
+            segments = found if coming is None else coming()
+            return self._turned(self._batch(segments, seen, weight, past), turns)
+
+        return finish
 
     def _draw_segments(
         self, rows: SegmentWindow, count: int, rng: np.random.Generator
@@ -172,8 +196,9 @@ class SequenceReplay(Replay):
         return seen
 
     def _batch(
-        self, found: Segments, seen: NDArray[Any], weight: Floats, rng: np.random.Generator
+        self, found: Segments, seen: NDArray[Any], weight: Floats, past: NDArray[np.int64]
     ) -> SequenceBatch:
+        """:param past: `[B, K]` the actions past the end."""
         num_actions, shape = self._game.num_actions, found.alive.shape
         codes = None
         if num_actions > MANY:
@@ -181,8 +206,7 @@ class SequenceReplay(Replay):
             codes = codes.reshape(*shape, -1)
         else:
             policy = found.policy.dense(found.alive.size, num_actions)
-        past = rng.integers(num_actions, size=found.actions.shape)
-        batch = SequenceBatch(
+        return SequenceBatch(
             observations=seen[:, 0],
             actions=np.where(found.alive[:, :-1], found.actions, past),
             value=found.value,
@@ -196,14 +220,15 @@ class SequenceReplay(Replay):
             weight=weight,
             positions=found.rows[:, 0] + found.lead,
         )
-        return self._turned(batch, rng)
 
-    def _turned(self, batch: SequenceBatch, rng: np.random.Generator) -> SequenceBatch:
-        """Apply a random symmetry to each segment, the same to all its states."""
-        symmetries = self._maker.symmetries
-        if len(symmetries) < 2:
+    def _turned(self, batch: SequenceBatch, drawn: NDArray[np.int64] | None) -> SequenceBatch:
+        """Apply a symmetry to each segment, the same to all its states.
+
+        :param drawn: `[B]` the symmetries; None: there is none.
+        """
+        if drawn is None:
             return batch
-        drawn = rng.integers(len(symmetries), size=len(batch))
+        symmetries = self._maker.symmetries
         observations, following = batch.observations.copy(), batch.following
         following = None if following is None else following.copy()
         actions, policy = batch.actions.copy(), batch.policy.copy()

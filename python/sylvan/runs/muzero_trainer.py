@@ -20,7 +20,7 @@ from sylvan.muzero.learner import MuZeroLearner
 from sylvan.muzero.model import TorchModel
 from sylvan.muzero.model_player import ModelPlayer
 from sylvan.muzero.quality import model_quality
-from sylvan.muzero.reanalyse import Reanalyse
+from sylvan.muzero.reanalyse import Reanalyse, SearchesElsewhere
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.networks.header import needed_header
 from sylvan.planning.roots import hides
@@ -76,6 +76,8 @@ class MuZeroTrainer(Trainer[TorchModel]):
         )
         if config.muzero.reanalyse or config.muzero.fresh_values:
             replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)
+            if isinstance(self.player, SearchesElsewhere):
+                replay.reanalyse.elsewhere = self.player
         parts = (spec, config.selfplay, self.seed, header.encoding, search)
         player = self.player or ModelPlayer(*parts)
         self.selfplay = SelfPlay(*parts, player=player, learned=True)
