@@ -170,6 +170,8 @@ def test_from_takes_the_shape_of_the_other_network(asked, tmp_path):
     config, _, start = asked[0]
     assert config.network.size == "3x8" and config.network.settings["norm"] == "fixed"
     assert str(start) == "a.safetensors"
+    assert sylvan("connect4", "--preset", "cpu", "--minutes", 9)[0] == 0  # resumed
+    assert asked[1][0].network == config.network and asked[1][0].run.minutes == 9
 
 
 @pytest.mark.parametrize("encoder", ["lc0_112", "planes19", "planes29"])

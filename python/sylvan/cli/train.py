@@ -297,7 +297,7 @@ def _config(
 
     Return all settings, and those that the user gave.
     """
-    from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
+    from sylvan.runs.config import FIXED, TrainingConfig, merged, overrides, sectioned
     from sylvan.runs.presets import preset_settings
     from sylvan.runs.run import Run
     from sylvan.runs.warm_start import network_like, params_like
@@ -314,7 +314,8 @@ def _config(
         base = plain_settings(Run.open(folder).config)
         if preset != "auto":
             params = merged(base, {"game": {"params": _params(layers)}})["game"]["params"]
-            layers.insert(0, preset_settings(game, preset, base["run"]["algorithm"], **params))
+            other = preset_settings(game, preset, base["run"]["algorithm"], **params)
+            layers.insert(0, {name: each for name, each in other.items() if name not in FIXED})
     else:
         base = preset_settings(game, preset, _algorithm(layers), **_params(layers))
         if start is not None:
