@@ -300,8 +300,8 @@ class TestAnalyze:
         assert moves("--seed", "1") != moves("--seed", "2")
 
     def test_settings_reach_the_search(self):
-        narrow = facts("analyze", "-n", "500", "--set", "c_puct=0.1")
-        wide = facts("analyze", "-n", "500", "--set", "pb_c_init=8")
+        words = ("analyze", "-n", "500", "--evaluator", "material", "--set")
+        narrow, wide = facts(*words, "c_puct=0.1"), facts(*words, "pb_c_init=8")
         assert narrow["moves"][0]["N"] > wide["moves"][0]["N"]
 
     @pytest.mark.parametrize(
@@ -397,7 +397,8 @@ class TestSolve:
         found = facts("solve", "connect4", "44444432222")
         assert (found["score"], found["outcome"], found["best"]) == (0, 0, [1])
         assert found["scores"] == [-1, 0, -1, None, -1, -1, -1]
-        assert "draws" in sylvan("solve", "connect4", "44444432222").stdout
+        small = sylvan("solve", "connect4", "--columns", "4", "--rows", "4")
+        assert "draws" in small.stdout
 
     def test_other_boards(self):
         assert facts("solve", "connect4", "--columns", "4", "--rows", "4")["outcome"] == 0

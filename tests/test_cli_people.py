@@ -63,16 +63,16 @@ class TestAnalyzeGames:
         assert len(list(second.mainline())) == 2
 
     def test_json(self, pgn):
-        games = facts("analyze", str(pgn), "-n", "500")["games"]
+        games = facts("analyze", str(pgn), "-n", "500", "--evaluator", "material")["games"]
         assert [game["white"]["name"] for game in games] == ["Amy", "C"]
         assert games[0]["moves"][5]["mark"] == "??"
         assert games[0]["black"]["blunders"] == 1
 
     def test_stdin_and_option(self, pgn):
-        done = CliRunner().invoke(app, ["analyze", "-", "-n", "100", "--json"], input=SCHOLAR)
+        done = CliRunner().invoke(app, ["analyze", "-", "-n", "20", "--json"], input=SCHOLAR)
         assert done.exit_code == 0, done.stderr
         assert len(json.loads(done.stdout)["games"]) == 1
-        assert len(facts("analyze", "--pgn", str(pgn), "-n", "100")["games"]) == 2
+        assert len(facts("analyze", "--pgn", str(pgn), "-n", "20")["games"]) == 2
 
     @pytest.mark.parametrize(
         ("words", "said"),
@@ -101,7 +101,7 @@ class TestAnalyzeGames:
         assert not out.exists()
 
     def test_lines_with_their_scores(self):
-        found = facts("analyze", "1. e4 e5 2. Nf3", "-n", "3000", "--multipv", "3")
+        found = facts("analyze", "1. e4 e5 2. Nf3", "-n", "600", "--multipv", "3")
         assert len(found["moves"]) == 3
         for move in found["moves"]:
             assert move["pv"][0] == move["move"]

@@ -135,7 +135,7 @@ def learned(folder: Path, steps: int, positions: int, size: str, simulations: in
 @pytest.mark.slow
 def test_it_learns_something(tmp_path: Path) -> None:
     """A few steps reach a third of the card counter's advantage over random moves."""
-    report = learned(tmp_path, steps=6, positions=1500, size="suits1x32", simulations=12)
+    report = learned(tmp_path, steps=5, positions=1000, size="suits1x32", simulations=8)
     assert report.difference > 3 and report.difference > 2 * report.half_width
 
 

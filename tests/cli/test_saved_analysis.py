@@ -28,6 +28,7 @@ def visits(*words):
     return sum(move["N"] for move in json.loads(done.stdout)["moves"])
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_with_a_limit_and_is_saved_again(file):
     assert visits(file) == 800
     assert visits(file, "-n", 300, "--tree", file) == 1100

@@ -235,6 +235,7 @@ def test_a_short_game_that_begins_with_chance_is_trained_and_played(tmp_path):
     assert played.exit_code == 0 and "You " in played.output.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_only_commands_that_work_are_suggested(tmp_path):
     pytest.importorskip("gymnasium")
     pytest.importorskip("tests.muzero.environments")

@@ -202,6 +202,7 @@ def test_the_speed_is_that_of_the_last_minute(coordinator, clock):
     assert coordinator.status()["per_second"]["games"] == 0.0
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_ten_thousand_leases(clock):
     coordinator, heard, size = started(clock), Arrivals(), 100
     kept: list[int] = []
@@ -452,6 +453,7 @@ def test_who_lies_about_its_version_is_found_out(coordinator):
     assert not coordinator.exchange("c", Report(free=1)).known
 
 
+@pytest.mark.slow
 def test_every_lease_of_a_large_fleet_is_taken_once_and_in_order():
     """Crashes, stragglers and lost messages change nothing but time."""
     fleet = Fleet(workers=60, parts=60, lag=3, crashes=1 / 200, lost=0.05, stragglers=0.05)

@@ -93,6 +93,7 @@ def learned(game: str, **settings: Any) -> TrainingConfig:
     return config.replace(selfplay=config.selfplay.replace(lag=1, **settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["gym:CartPole-v1", "tictactoe"])
 def test_learned_models_make_the_run_of_one_machine(game, tmp_path):
     if game.startswith("gym:"):

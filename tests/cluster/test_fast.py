@@ -80,6 +80,7 @@ def test_only_exact_mode_gives_a_step_to_one_worker(exact, games, tmp_path, monk
         assert {len(parts) == 1 for parts in player._parts.values()} == {exact}
 
 
+@pytest.mark.slow
 def test_episodes_go_on_wherever_their_parts_are_taken(tmp_path):
     """Steps take parts of other steps, which continue other episodes than their own lease."""
     pytest.importorskip("gymnasium")

@@ -143,12 +143,12 @@ def test_losses_fall(table: GameTable) -> None:
 
 @pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_one(table: GameTable, tmp_path: Path) -> None:
-    whole = Imitation(table, config(), None, 64 * 100)
-    for _ in range(100):
+    whole = Imitation(table, config(), None, 64 * 40)
+    for _ in range(40):
         whole.update()
-    for end in (37, 100):
-        piece = Imitation(table, config(), None, 64 * 100)
-        assert load_checkpoint(piece, tmp_path / "checkpoint") == (end == 100)
+    for end in (17, 40):
+        piece = Imitation(table, config(), None, 64 * 40)
+        assert load_checkpoint(piece, tmp_path / "checkpoint") == (end == 40)
         while piece.updates < end:
             piece.update()
         save_checkpoint(piece, tmp_path / "checkpoint")

@@ -68,12 +68,14 @@ def complaints(tmp_path_factory):
     return {pair: errors.get(number) for number, pair in enumerate(pairs, 5)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("argument", GOOD)
 def test_mypy_accepts_a_setting(complaints, call, argument):
     assert complaints[call, argument] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("argument", WRONG)
 def test_mypy_refuses_a_wrong_name_or_type(complaints, call, argument):

@@ -218,17 +218,10 @@ def compare(policy, simulations, players, discount):
 @pytest.mark.parametrize(
     "policy", ["muzero", "gumbel", pytest.param("known range", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize(
-    ("simulations", "players", "discount"),
-    [
-        (32, 1, 0.9),
-        (32, 2, 1.0),
-        (32, 2, 0.95),
-        pytest.param(80, 2, 0.99, marks=pytest.mark.slow),
-    ],
-)
-def test_mctx_builds_the_same_tree(policy, simulations, players, discount):
-    compared = compare(policy, simulations, players, discount)
+@pytest.mark.parametrize(("players", "discount"), [(1, 0.9), (1, 0.997), (2, 1.0), (2, 0.95)])
+def test_mctx_builds_the_same_tree(policy, players, discount):
+    """All with one number of simulations, because jax compiles anew for another."""
+    compared = compare(policy, 50, players, discount)
     assert compared >= BATCH * 0.8
 
 
@@ -243,8 +236,8 @@ def test_the_comparison_notices_another_constant():
     """A search with `c_puct` 1.35 is not the one that mctx makes."""
     model = make_model(33, 1, 0.9)
     tables = (model.after, model.rewards, model.discounts, model.logits, model.values)
-    output = mctx_search("muzero", 32, tables, jax.random.PRNGKey(32))
-    config = SETTINGS["muzero"].replace(simulations=32, discount=0.9, c_puct=1.35)
+    output = mctx_search("muzero", 50, tables, jax.random.PRNGKey(50))
+    config = SETTINGS["muzero"].replace(simulations=50, discount=0.9, c_puct=1.35)
     differing = 0
     for which in range(BATCH):
         search = reference.Search(ModelGame(model, which, 1), evaluate, config)

@@ -128,20 +128,23 @@ def compare(policy, roots, actions, simulations, players, discount):
     return compared / roots
 
 
-@pytest.mark.parametrize("policy", ["muzero", "gumbel"])
+@pytest.mark.slow  # jax compiles each
 @pytest.mark.parametrize(
-    ("roots", "actions", "simulations", "players", "discount"),
+    ("policy", "roots", "actions", "simulations", "players", "discount"),
     [
-        (6, 9, 40, 1, 0.97),
-        (5, 9, 32, 2, 1.0),  # mctx's discount is -1 there
-        pytest.param(1, 24, 60, 2, 0.95, marks=pytest.mark.slow),
-        pytest.param(2, 700, 12, 2, 1.0, marks=pytest.mark.slow),
+        ("muzero", 6, 9, 40, 1, 0.97),
+        ("muzero", 5, 9, 32, 2, 1.0),  # mctx's discount is -1 there
+        ("muzero", 2, 700, 12, 2, 1.0),
+        ("gumbel", 6, 9, 40, 1, 0.97),
+        ("gumbel", 1, 24, 60, 2, 0.95),
+        ("gumbel", 2, 700, 12, 2, 1.0),
     ],
 )
 def test_mctx_makes_the_same_search(policy, roots, actions, simulations, players, discount):
     assert compare(policy, roots, actions, simulations, players, discount) >= 0.6
 
 
-@pytest.mark.parametrize("policy", ["noise", pytest.param("known range", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["noise", "known range"])
 def test_so_it_does_with_noise_and_known_bounds(policy):
     assert compare(policy, 6, 9, 40, 1, 0.97) >= 0.8

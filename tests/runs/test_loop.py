@@ -206,6 +206,7 @@ def test_another_evaluation_profile_is_refused_or_reported(finished, tmp_path):
     assert len(Run.open(folder).profiles) == 2
 
 
+@pytest.mark.slow
 def test_kernels_that_passed_the_test_are_recorded_and_used_again(tmp_path, monkeypatch):
     folder, config, used = tmp_path / "run", tiny(1, threads=2), []
 

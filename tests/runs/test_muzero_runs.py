@@ -181,6 +181,7 @@ def test_an_agent_takes_a_mask(cartpole):
             agent.act(seen, action_mask=mask)
 
 
+@pytest.mark.slow
 def test_a_run_with_parts_and_a_wrapper(tmp_path, monkeypatch):
     """It resumes from another folder: the wrapper's file is saved with its whole path."""
     pytest.importorskip("tests.muzero.environments")

@@ -38,6 +38,7 @@ def test_its_settings_are_read(old_run):
     assert Run.open(folder).config == CONFIGS[name](2)
 
 
+@pytest.mark.slow
 def test_it_trains_on(old_run):
     name, folder = old_run
     before = Run.open(folder).checkpoints.read(2).network("network").tensors

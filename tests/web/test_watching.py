@@ -267,6 +267,7 @@ def trained(folder):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_run_is_started_paused_and_resumed(training, tmp_path):
     training.ask(type="start_run", name="new", game="tictactoe", minutes=5)
     state(training, "new", "running")
@@ -284,6 +285,7 @@ def test_a_run_is_started_paused_and_resumed(training, tmp_path):
     state(training, "new", "stopped")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_without_its_server_and_another_server_pauses_it(training, tmp_path):
     training.ask(type="start_run", name="new", game="tictactoe", minutes=5)
     state(training, "new", "running")
