@@ -69,7 +69,7 @@ def scale() -> None:
         "| workers | leases | crashes | simulated hours | leases/s of one core | learner waited |"
     )
     print("|---|---|---|---|---|---|")
-    for workers, steps in ((1000, 40), (10_000, 12)):
+    for workers, steps in ((1000, 40), (10_000, 20)):
         fleet = Fleet(workers=workers, parts=workers)
         began = time.process_time()
         outcome = simulate(fleet, steps)

@@ -108,11 +108,13 @@ class War:
                 continue
             pid, node, lease, status = frozen
             others = {each["name"] for each in status["workers"] if each["pid"] != pid}
+            struck = False
             try:
-                struck = self._strike(kind, pid, node, status)
+                if kind != "worker" or others:  # one that can play its lease
+                    struck = self._strike(kind, pid, node, status)
             finally:
                 _signal(pid, signal.SIGCONT)
-            if not struck:  # the status is older than the victim
+            if not struck:  # the status is older than the victim, or nobody is left
                 time.sleep(0.2)
                 continue
             self.killed.append((kind, lease))

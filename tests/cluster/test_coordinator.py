@@ -253,6 +253,23 @@ def test_the_first_to_finish_do_not_make_the_others_late(clock):
     assert coordinator.counts["late"] == 1  # only one is left
 
 
+def test_the_last_to_finish_do_not_make_others_late_later(clock):
+    """When no leases are left, the newest durations are those of the slowest workers."""
+    workers = [f"w{i}" for i in range(400)]
+    coordinator = started(clock, replace(RULES, silence=1e6), workers=workers)
+    coordinator.submit(leases(400), 1)
+    given = {name: ask(coordinator, name)[0] for name in workers}
+    clock.now += 2.0
+    for name in workers[:240]:
+        finish(coordinator, name, given[name])
+    clock.now += 3.0
+    for name in workers[240:399]:
+        finish(coordinator, name, given[name])
+    clock.now += 2.0  # later than three times the median, but not than three times the newest
+    ask(coordinator, "w0", free=0)
+    assert coordinator.counts["late"] == 1
+
+
 def test_kinds_of_leases_have_their_own_usual_time(coordinator, clock):
     """Games of a rating are short: those of self-play are not late by them."""
     ratings = [replace(lease, kind="rating") for lease in leases(4)]

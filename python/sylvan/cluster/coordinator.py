@@ -181,20 +181,22 @@ class _Worker:
 class _Durations:
     """The median of the newest durations, per game.
 
-    They are at least as many as the leases under way. Fewer would be those of the quickest workers,
-    when thousands begin at once.
+    They are at least as many as leases were ever under way. Fewer would be those of the quickest
+    workers when thousands begin at once, and of the slowest ones when no leases are left.
     """
 
     def __init__(self) -> None:
         self.under_way = 0
         """Leases under way, when they were last counted."""
+        self._kept = REMEMBERED
         self._newest: deque[float] = deque()
         self._sorted: list[float] = []
 
     def add(self, seconds: float) -> None:
+        self._kept = max(self._kept, self.under_way)
         self._newest.append(seconds)
         insort(self._sorted, seconds)
-        while len(self._newest) > max(REMEMBERED, self.under_way):
+        while len(self._newest) > self._kept:
             del self._sorted[bisect_left(self._sorted, self._newest.popleft())]
 
     @property
@@ -541,8 +543,8 @@ class Coordinator:
         kinds = Counter[str](
             self._entries[name].lease.kind for name in held if name in self._entries
         )
-        for kind, durations in self._durations.items():
-            durations.under_way = kinds[kind]
+        for kind in kinds.keys() | self._durations.keys():
+            self._durations[kind].under_way = kinds[kind]
         for (kind, again), under_way in self._under_way.items():
             multiple = self.rules.late_again if again else self.rules.late
             self._check_late(under_way, multiple * self._durations[kind].median, now)
