@@ -675,6 +675,25 @@ def test_updates_come_ten_times_a_second_at_most(page):
     assert 1 <= updates <= 10 * (time.monotonic() - began) + 2
 
 
+def test_new_nodes_come_in_slices_while_a_search_runs(page, monkeypatch):
+    monkeypatch.setattr("sylvan.web.analysis.MOST_NEW", 50)
+    opened(page, "connect4")
+    configured(page, "rollout")
+    page.ask(type="show", nodes=500)
+    page.wait(Position)
+    page.ask(type="run", simulations=300_000)
+    shown, slices = set(), []
+    while True:
+        message = page.wait(Search)
+        new = {row.id for row in message.nodes_new}
+        shown = (shown - {*message.nodes_gone}) | new
+        if message.simulations and not message.running:
+            break
+        slices.append(len(new))
+    assert len(slices) > 2 and max(slices) <= 50
+    assert len(shown) == 500
+
+
 # --- speed ---------------------------------------------------------------------------------------
 
 

@@ -620,6 +620,18 @@ def test_two_browsers_share_a_table(play, visit):
     guest.wait_for_selector(".asked:visible")
     guest.click(".asked button")
     host.wait_for_function("() => document.querySelectorAll('.play .cell svg').length === 0")
+    host.click(".play .cell:enabled >> nth=3")
+    guest.wait_for_selector(OWN)
+    host.keyboard.press("o")
+    guest.wait_for_selector(".asked:has-text('Red offers a draw')")
+    assert host.locator(".asked button").count() == 0  # one does not agree with oneself
+    guest.click(".asked button")
+    for page in (host, guest):
+        page.wait_for_selector(".play .status:has-text('Drawn by agreement')")
+        assert not page.is_visible(".play button:has-text('Offer draw')")
+    host.keyboard.press("z")
+    guest.click(".asked button")
+    host.wait_for_selector(OWN)
     guest.context.close()
     host.wait_for_selector(".seatlist:has-text('away')")
 

@@ -56,6 +56,7 @@ export const KEYS: Readonly<Record<string, Rows>> = {
     ["h", "hint"],
     ["z", "take back"],
     ["r", "review"],
+    ["o", "offer a draw, or agree to one"],
     ["f", "turn the board"],
     ["t", "advice at a real table of Blob"],
   ],

@@ -34,3 +34,10 @@ export function capital(text: string): string {
 export function minus(text: string): string {
   return text.replaceAll("-", "−");
 }
+
+/** The names of ticks, with as many digits as tell them apart. */
+export function ticks(at: readonly number[]): string[] {
+  const step = Math.abs((at[1] ?? 0) - (at[0] ?? 0));
+  const digits = step > 0 ? Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) : 3;
+  return at.map((x) => Number(x.toFixed(Math.min(digits + 1, 9))).toString());
+}

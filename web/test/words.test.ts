@@ -10,7 +10,7 @@ import type { SettingInfo } from "../src/protocol";
 import { read } from "../src/settings";
 import { framesOf } from "../src/slow";
 import { worth } from "../src/verdict";
-import { count, minus, percent, signed } from "../src/words";
+import { count, minus, percent, signed, ticks } from "../src/words";
 
 test("numbers as people read them", () => {
   assert.equal(count(9999), "9,999");
@@ -128,4 +128,11 @@ test("the colours of a tree are spread around the value of its root", () => {
   assert.deepEqual(spread(tree(0.5, 0.1, 0.9), [-1, 1]), [0.09999999999999998, 0.9]);
   assert.deepEqual(spread(tree(0.2, 0.2, 0.21), [-1, 1]), [0.1, 0.30000000000000004]); // noise
   assert.deepEqual(spread({ root: null, values: [] }, [0, 10]), [4.5, 5.5]);
+});
+
+test("ticks have as many digits as tell them apart", () => {
+  assert.deepEqual(ticks([1.098, 1.1, 1.102]), ["1.098", "1.1", "1.102"]);
+  assert.deepEqual(ticks([0, 0.25, 0.5]), ["0", "0.25", "0.5"]);
+  assert.deepEqual(ticks([10_000, 20_000]), ["10000", "20000"]);
+  assert.deepEqual(ticks([0.5]), ["0.5"]);
 });

@@ -39,6 +39,9 @@ BETWEEN = 0.1
 SHARE = 100
 """Seconds of searching per second of reading a table, and per second of reading a tree."""
 
+MOST_NEW = 1000
+"""New nodes in a message while a search runs; more would make the search and the page wait."""
+
 ENDLESS = 2**32 - 1
 
 SAVED_NODES = 3000
@@ -400,7 +403,7 @@ class Analysis(Worker[p.Request]):
             return
         with_nodes = self._show.nodes > 0 and (force or now >= self._next_nodes)
         began = time.thread_time()  # without the time in which other threads and processes work
-        self._send(self._changes(with_nodes=with_nodes))
+        self._send(self._changes(with_nodes=with_nodes, at_once=force))
         took = time.thread_time() - began
         if with_nodes:
             self._next_nodes = now + max(BETWEEN, SHARE * took)
@@ -408,8 +411,8 @@ class Analysis(Worker[p.Request]):
             self._took = took
         self._next = now + max(BETWEEN, SHARE * self._took)
 
-    def _changes(self, *, with_nodes: bool) -> p.Search:
-        """The state of the search and the rows that changed."""
+    def _changes(self, *, with_nodes: bool, at_once: bool) -> p.Search:
+        """The state of the search and the rows that changed; `at_once`: with all new nodes."""
         self._serial += 1
         line, forest = self._need_line(), self._forest
         fresh, self._fresh = self._fresh, False
@@ -433,7 +436,8 @@ class Analysis(Worker[p.Request]):
         nodes = {}
         if with_nodes:
             opened = {tuple(path) for path in self._show.opened}
-            nodes = self._nodes.changes(tree, self._show.nodes, opened)._asdict()
+            most = self._show.nodes if at_once else len(self._nodes) + MOST_NEW
+            nodes = self._nodes.changes(tree, min(most, self._show.nodes), opened)._asdict()
         line.values[line.ply] = root.values[0]
         return state.model_copy(
             update={

@@ -143,6 +143,10 @@ class TreeRows:
         self._present: list[int] = []
         """The numbers of the nodes that the page has, parents first."""
 
+    def __len__(self) -> int:
+        """The number of nodes that the page has."""
+        return len(self._present)
+
     @property
     def sent(self) -> list[NodeRow]:
         """The rows last sent, parents first."""

@@ -40,7 +40,7 @@ export class BlobView implements BoardView {
       seats(board),
       el(
         "div",
-        { class: "trick", aria: { label: "The trick" } },
+        { class: "trick", aria: { label: "The trick" }, hidden: board.bidding },
         ...board.trick.map((card) =>
           el("figure", {}, this.card(card, false), el("figcaption", {}, `seat ${card.seat}`)),
         ),

@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { el } from "../dom";
+import { ticks } from "../words";
 import type { RunPoints } from "./points";
 
 export interface Chart {
@@ -67,15 +68,16 @@ const CHARTS: Chart[] = [
   },
 ];
 
+/** Readable on light and on dark. */
 const COLOURS = [
-  "#2563a8",
+  "#3b82d6",
   "#d97706",
-  "#2f7d4f",
-  "#9333a8",
-  "#b91c1c",
-  "#0e7490",
-  "#6b7280",
-  "#a16207",
+  "#2f9e62",
+  "#a855c7",
+  "#dc4a4a",
+  "#1494ad",
+  "#7d8592",
+  "#b27a18",
 ];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
@@ -153,7 +155,7 @@ export class Charts {
     const grid = { stroke: style.getPropertyValue("--soft").trim(), width: 1 };
     const axis = { stroke: ink, grid, ticks: grid, font: "12px system-ui" };
     const across = { ...axis, incrs: STEPS };
-    const short = (_: uPlot, at: number[]) => at.map((x) => Number(x.toPrecision(3)).toString());
+    const short = (_: uPlot, at: number[]) => ticks(at);
     const kind = JSON.stringify([
       series.map((each) => each.label),
       dots,
@@ -191,7 +193,7 @@ function upFromZero(_: uPlot, low: number, high: number): [number, number] {
 
 function label(name: string, manyNames: boolean, run: string, manyRuns: boolean): string {
   const short = name.replace(
-    /^(rating\.mistakes|model\.[a-z]+|share|loss|selfplay|per_second|rating)\.|^move /,
+    /^(rating\.mistakes\.states|rating\.mistakes|model\.[a-z]+|share|loss|selfplay|per_second|rating)\.|^move /,
     "",
   );
   const words = short.replaceAll("_", " ");

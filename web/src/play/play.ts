@@ -182,19 +182,20 @@ export class Play {
 
   private showAsked(table: Table): void {
     const { asked, draw_offered: offered } = table;
+    const seatOf = (name: string) => table.seats.findIndex((info) => info.name === name);
+    const named = (names: string[]) =>
+      names.map((name) => nameOf(table, seatOf(name))).join(" and ");
     this.asked.hidden = asked.length + offered.length === 0;
     this.asked.replaceChildren();
     if (asked.length) {
       this.asked.append(
-        `${asked.join(" and ")} would like to take a move back. `,
+        `${named(asked)} would like to take a move back. `,
         button("Agree", "Let the move be taken back (z)", () => this.send({ type: "take_back" })),
       );
     }
     if (!offered.length) return;
-    const isOwn = offered.some((name) =>
-      table.seats.some((info) => info.who === "you" && info.name === name),
-    );
-    this.asked.append(`${offered.join(" and ")} offers a draw. `);
+    const isOwn = offered.some((name) => table.seats[seatOf(name)]?.who === "you");
+    this.asked.append(`${named(offered)} offers a draw. `);
     if (isOwn) return;
     this.asked.append(
       button("Agree", "Agree to the draw; a move declines it (o)", () =>
