@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import random
 import tracemalloc
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sylvan.cluster.coordinator import Arrivals, Coordinator, Failed, Report, Rules
+from sylvan.cluster.coordinator import Arrivals, Coordinator, Failed, Orders, Report, Rules
 from sylvan.cluster.lease import Done, Lease
 from sylvan.cluster.profile import WorkerFacts
 from tests.cluster.simulation import PROBE, Fleet, simulate
@@ -69,6 +70,16 @@ def finish(coordinator: Coordinator, name: str, lease: Lease, checksum: str = "s
 
 def names(found: list[Lease]) -> list[str]:
     return [lease.name for lease in found]
+
+
+def test_messages_of_workers_have_some_hundred_bytes():
+    name, machine = "worker-001-12345-1", "10.0.0.1 abcdef12"
+    (lease,) = leases(1)
+    lease = replace(lease, network="n" * 32, settings="s" * 32, other="o" * 32, task="t" * 32)
+    figures = {f"figure_{i}": 1234.567 for i in range(8)}
+    over = Done(lease.name, name, "c" * 32, 10**6, 12.3, 64, 10**3, 10**5, figures, machine)
+    assert len(pickle.dumps(Report((lease.name,) * 2, 0, (over,)))) < 1000
+    assert len(pickle.dumps(Orders((lease,), (lease.name,)))) < 1000
 
 
 def test_leases_go_out_in_order_and_bounded(coordinator):

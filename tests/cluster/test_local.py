@@ -21,7 +21,7 @@ from tests.cluster.killing import ENVIRONMENT
 from tests.runs.killing import outcome_of, tiny
 
 SYLVAN = [sys.executable, "-c", "from sylvan.cli import app; app()"]
-STEPS = 2
+STEPS = 3
 
 
 def descendants(pid: int) -> list[int]:
@@ -31,6 +31,14 @@ def descendants(pid: int) -> list[int]:
         for task in Path(f"/proc/{parent}/task").glob("*/children"):
             found += [int(child) for child in task.read_text().split()]
     return found
+
+
+def is_of_ray(pid: int) -> bool:
+    """Whether a process of Ray has this number."""
+    try:
+        return b"ray" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def listening_on(pids: list[int]) -> set[str]:
@@ -60,22 +68,33 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "0" * 31 + "1"}
 
 @pytest.mark.slow
 def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
+    """The driver is killed after the first step; the same command goes on."""
     pytest.importorskip("ray", reason="the extra cluster (Ray) is not installed")
     settings = tmp_path / "tiny.toml"
     settings.write_text(toml_text(tiny(STEPS), "The run of a test."))
     run = tmp_path / "cluster"
     command = [*SYLVAN, "train", "tictactoe", "--run", str(run), "--cluster", "local:2", "--quiet"]
     environment = os.environ | ENVIRONMENT
-    driver = subprocess.Popen(
-        [*command, "--config", str(settings)], env=environment, stdout=subprocess.PIPE
-    )
+    command += ["--config", str(settings)]
+    killed = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     train(tiny(STEPS), tmp_path / "alone")
+    while not (run / "checkpoints" / "step-000001" / "state.json").exists():
+        assert killed.poll() is None, "the run ended too early"
+        time.sleep(0.02)
+    processes = descendants(killed.pid)
+    killed.kill()
+    killed.communicate()
+    driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     addresses: set[str] = set()
     while driver.poll() is None:
         addresses |= listening_on(descendants(driver.pid))
         time.sleep(0.2)
     printed = driver.communicate()[0].decode()
-    assert driver.returncode == 0 and "Done: 2 steps" in printed
+    assert driver.returncode == 0 and "Done: 3 steps" in printed
+    deadline = time.monotonic() + 60
+    while any(is_of_ray(pid) for pid in processes):
+        assert time.monotonic() < deadline, "processes of the killed run are left"
+        time.sleep(0.1)
     assert addresses and addresses <= LOOPBACK
     one, two = outcome_of(tmp_path / "alone", STEPS), outcome_of(run, STEPS)
     assert [name for name in one.keys() | two.keys() if one.get(name) != two.get(name)] == []
