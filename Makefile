@@ -25,7 +25,7 @@ PAGE := python/sylvan/web/static/app.js
 PAGE_SOURCES := $(shell find web -maxdepth 1 -type f) $(shell find web/src -type f)
 NODE_MIN := 20
 
-# Two workers: more would only wait for each other on two cores. Tests that measure time or memory
+# Two workers: more would only wait for each other on two cores. Tests that measure time
 # (marked `alone`) run after the others, one by one. The worker that is done first steals tests from
 # the other.
 PYTEST := SYLVAN_SYZYGY=$(CURDIR)/$(VENV)/syzygy $(BIN)/python -m pytest -q

@@ -158,7 +158,7 @@ from sylvan.games import Chess
 def resident():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
-config = Config(simulations_per_move=700_000, max_depth=None, max_bytes={budget})
+config = Config(simulations_per_move=300_000, max_depth=None, max_bytes={budget})
 AlphaChess("hash_random", Config(simulations_per_move=1000)).search(Chess())
 before = resident()
 game = Chess()
@@ -171,7 +171,6 @@ print(resident() - before, result.bytes)
 """
 
 
-@pytest.mark.alone
 @pytest.mark.slow
 def test_s1_5_the_process_stays_within_the_bound_in_a_long_search():
     budget = 16 * 2**20

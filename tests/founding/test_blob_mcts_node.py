@@ -455,7 +455,6 @@ def test_s4_12_the_documents_times_are_kept():
     assert seconds(lambda: deep[-1].backpropagate([0.1, 0.2, 0.3, 0.4]), 200) < 1e-4
 
 
-@pytest.mark.alone
 def test_s4_12_memory_of_a_thousand_nodes():
     roots = [rooted(players=4, cards=5, seed=n) for n in range(3)]
     tracemalloc.start()

@@ -169,9 +169,9 @@ def resident():
         return 4096 * int(statm.read().split()[1])
 
 game = {"chess": Chess, "connect4": ConnectFour}[sys.argv[1]]()
-budget, seconds = map(int, sys.argv[2:])
+budget, simulations = map(int, sys.argv[2:])
 Search("hash_random", simulations=1000, bytes=65536).run(game, progress=lambda _: None)
-search = Search("hash_random", simulations=None, seconds=seconds, bytes=budget, proofs=False)
+search = Search("hash_random", simulations=simulations, bytes=budget, proofs=False)
 before, peak = resident(), 0
 
 def look(_):
@@ -180,24 +180,21 @@ def look(_):
 
 result = search.run(game, progress=look)
 look(None)
-print(peak - before, result.simulations, result.bytes, search._forest.bytes)
+print(peak - before, result.bytes, search._forest.bytes)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-@pytest.mark.parametrize("megabytes", [16, 64])
-@pytest.mark.parametrize("game", ["connect4", "chess"])
+@pytest.mark.parametrize(("game", "megabytes"), [("connect4", 16), ("connect4", 64), ("chess", 16)])
 def test_the_process_grows_by_no_more_than_the_budget(game, megabytes):
     budget = megabytes * MB
-    arguments = [game, str(budget), "8"]
+    arguments = [game, str(budget), str(budget // 60)]
     measured = subprocess.run(
         [sys.executable, "-c", MEASURE, *arguments], capture_output=True, text=True, check=True
     )
-    grown, simulations, kept, pool = map(int, measured.stdout.split())
-    assert simulations > budget / 100, "the budget was hardly reached"
-    assert kept <= budget * SLACK
+    grown, kept, pool = map(int, measured.stdout.split())
+    assert 0.75 * budget < kept <= budget * SLACK, "the budget was hardly reached, or exceeded"
     assert grown <= 1.1 * budget, (
         f"{grown / budget:.3f} of the budget, the pool {pool / budget:.3f}"
     )
