@@ -8,6 +8,7 @@ import pytest
 
 import sylvan.cluster.reanalysis as elsewhere
 import sylvan.muzero.reanalyse as here
+from sylvan.cluster.player import ClusterPlayer
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.loop import train
 from tests.cluster.threads import Threads
@@ -84,3 +85,22 @@ def test_damaged_results_are_searched_again(searches, tmp_path):
         assert not damages and cluster.link.status()["counts"]["lost"] >= 3
     one, two = outcome_of(tmp_path / "alone", STEPS), outcome_of(tmp_path / "run", STEPS)
     assert [name for name in one.keys() | two.keys() if one.get(name) != two.get(name)] == []
+
+
+def test_a_run_that_waits_for_results_can_be_ended(tmp_path):
+    """No worker is left."""
+    asked = []
+
+    def check() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+
+    with Threads(tmp_path / "cluster") as cluster:
+        cluster.link.add = lambda leases: None
+
+        def player(run):
+            return ClusterPlayer(run, cluster.link, cluster.storage, "test-run", 2, check=check)
+
+        assert train(config_of("tictactoe"), tmp_path / "run", player=player).step == 0
+    assert len(asked) == 3

@@ -101,6 +101,7 @@ class ClusterPlayer:
     :param exact: take the leases of a step in order, else as they arrive.
     :param stale: in fast mode, a step takes no games of leases of an earlier step than this many
         before it. Their network is older than that by `selfplay.lag`, and one.
+    :param check: called while a batch is waited for; an exception that it raises ends the run.
     :param tell: shows a sentence to the user at once; default: at the end of the step.
     """
 
@@ -115,10 +116,11 @@ class ClusterPlayer:
         stale: int = 2,
         sleep: Callable[[float], None] = time.sleep,
         tell: Callable[[str], None] | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self.run, self.link, self.storage = run, link, storage
         self.identity, self.workers, self.exact, self.stale = identity, workers, exact, stale
-        self._sleep = sleep
+        self._sleep, self._check = sleep, check
         self.notes: list[str] = []
         self._tell = tell or self.notes.append
         self._recipe: Recipe | None = None
@@ -287,6 +289,7 @@ class ClusterPlayer:
             self._patiently(collect)
             if len(found) == len({lease.name for lease in leases}):
                 break
+            self._check()
             self._sleep(PATIENCE)
         for lease in leases:
             self._asked.pop(lease.name, None)

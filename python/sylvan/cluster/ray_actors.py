@@ -382,8 +382,8 @@ class LearnerProcess:
             storage = files.storage(self._storage)
             storage.make()
             link.note(learner=os.getpid())
-            identity, tell = files.identity(), self._relay.message
-            return ClusterPlayer(run, link, storage, identity, workers, exact, stale, tell=tell)
+            common = (run, link, storage, files.identity(), workers, exact, stale)
+            return ClusterPlayer(*common, tell=self._relay.message, check=self._relay.check)
 
         with ExitStack() as stack:
             group = None

@@ -51,7 +51,15 @@ class Relay(Watcher):
             if name in PROGRESS and self._events and self._events[-1][0] == name:
                 self._events.pop()
             self._events.append((name, arguments))
-        if self._stop > 1 or (self._stop and name == "step_end"):
+        self.check(at_end=name == "step_end")
+
+    def check(self, *, at_end: bool = False) -> None:
+        """End the run if it was asked to.
+
+        :param at_end: a step has ended.
+        :raises KeyboardInterrupt: the run is to end here.
+        """
+        if self._stop > 1 or (self._stop and at_end):
             self._stop = 0  # the run's own end is not disturbed
             raise KeyboardInterrupt
 
