@@ -37,6 +37,7 @@ def test_a_module_that_never_was_is_not_found():
         importlib.import_module("sylvan.training.no_such_module")
 
 
+@pytest.mark.slow
 def test_sylvan_itself_uses_no_old_name():
     """Old names are for users: our own modules load without a warning."""
     rooms = "blob.session, cli, engines.analysis, muzero, runs.loop, learning.pretrain"

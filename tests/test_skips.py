@@ -41,11 +41,13 @@ def suite(pytester):
     return pytester
 
 
+@pytest.mark.slow
 def test_skips_are_skips_by_default(suite, monkeypatch):
     monkeypatch.delenv("SYLVAN_NO_SKIP", raising=False)
     suite.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(skipped=3, xfailed=1)
 
 
+@pytest.mark.slow
 def test_skips_are_failures_where_asked(suite, monkeypatch):
     monkeypatch.setenv("SYLVAN_NO_SKIP", "1")
     run = suite.runpytest_subprocess("-p", "no:cacheprovider", "--continue-on-collection-errors")

@@ -158,7 +158,9 @@ def test_an_encoding_changes_observations_and_logits_of_both():
     check_equal(games, [ReferenceGame(first, config, SEARCH, 5, n) for n in range(4)])
 
 
-@pytest.mark.parametrize("spec", ["tictactoe", "connect4", "chess"])
+@pytest.mark.parametrize(
+    "spec", ["tictactoe", "connect4", pytest.param("chess", marks=pytest.mark.slow)]
+)
 def test_games_are_equal_for_any_number_of_actors_and_batches(spec):
     config = CONFIG.replace(games=16)  # one for each of sixteen actors
 
