@@ -66,6 +66,30 @@ def test_a_native_run_equals_ask_and_tell(states, config, evaluator, threads):
 
 
 @few
+@given(positions(), configs(st.integers(100, 300)), evaluators, st.sampled_from([32, 50, 150]))
+def test_threads_that_share_out_the_leaves_of_a_tree_change_nothing(
+    states, config, evaluator, in_flight
+):
+    """They take over at 32 leaves: of a tree, or of several on one thread."""
+    config = config.replace(leaves_in_flight=in_flight, collisions=None, nodes=None, depth=None)
+    alone = run(states, config, evaluator)
+    for threads in (2 * len(states), 8 * len(states) + 1):
+        many = config.replace(threads=threads)
+        assert run(states, many, evaluator) == alone
+        assert everything(finish(Forest(states, many), evaluator), depth=3) == alone
+
+
+def test_a_batch_is_as_large_as_needed_to_be_shared_out():
+    """So that the test above tests something: its batches have 32 leaves and more."""
+    sizes = set[int]()
+    forest = Forest([Chess()], simulations=300, leaves_in_flight=50, threads=2)
+    for leaves in forest:
+        sizes.add(len(leaves))
+        forest.update(*HashRandom()(leaves))
+    assert max(sizes) >= 32
+
+
+@few
 @given(positions(), configs(st.integers(0, 200)), evaluators)
 def test_a_tree_does_not_know_its_neighbours(states, config, evaluator):
     """Trees draw from streams of their own, counted from the first."""

@@ -274,7 +274,9 @@ class SearchConfig(BaseModel):
         description="bits per prior below the root; 8 are exact to 3.2 % and keep nodes small",
     )
     threads: Annotated[int, Field(ge=1, le=256)] = Field(
-        1, description="threads, each with its own trees; never changes a result"
+        1,
+        description="threads, each with its own trees; those beyond the number of trees share out "
+        "the leaves in flight. Never changes a result",
     )
 
     @model_validator(mode="before")

@@ -82,6 +82,15 @@ impl<V: Values> Pool<V> {
         self[id].num_edges = n as u16;
     }
 
+    /// The same with edges that `Edges::write` has written elsewhere.
+    #[inline]
+    pub fn copy_edges(&mut self, id: NodeId, written: &[Unit], n: usize, bytes: &mut u64) {
+        let start = self.allocate(written.len() as u32, bytes);
+        self.arena[start as usize..][..written.len()].copy_from_slice(written);
+        self[id].owned = start;
+        self[id].num_edges = n as u16;
+    }
+
     /// The edges of a node, or `NONE`.
     #[inline(always)]
     fn edges_of(&self, node: &Node<V>) -> u32 {

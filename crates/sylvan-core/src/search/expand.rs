@@ -12,6 +12,7 @@ use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::batch::Batch;
 use crate::search::descend::SearchError;
+use crate::search::prepare::is_shared_out;
 use crate::search::root_edges::RootEdges;
 use crate::search::tree::Search;
 use crate::search::visit::Visit;
@@ -26,6 +27,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         logits: &mut Vec<f32>,
         values: &mut [f32],
     ) -> Result<(), SearchError<G::Error>> {
+        let threads = self.settings.threads_per_tree;
+        if is_shared_out(batch.len(), threads) {
+            return self.evaluate_together(batch, evaluator);
+        }
         let (mut result, mut done) = (Ok(()), 0);
         for visit in batch.visits() {
             result = if G::HIDDEN && visit.resumes {
@@ -50,7 +55,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
-        self.shape_priors(visit, logits);
+        self.settings.shape_priors(visit, logits);
         let n = pad(logits);
         // Back up first, to hide the softmax's latency.
         let raw = self.add_value(visit, values);
@@ -63,13 +68,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool[id].num_edges = n as u16;
             self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
-            let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
-            pool.set_edges(id, priors, &visit.actions, bytes);
-            if !self.settings.first_is_best {
-                pool.set_note(id, raw.to_bits());
-            }
+            let bytes = &mut self.tree.bytes;
+            self.pool.set_edges(id, priors, &visit.actions, bytes);
         }
-        self.open(visit);
+        self.open(visit, raw);
     }
 
     /// Applies the output of a learned model: logits of all actions, or of the actions in `names`
@@ -126,12 +128,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let list = &mut self.scratch.top_actions;
         list.finish();
-        let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
-        pool.set_edges(id, &list.priors, &list.actions, bytes);
-        if !self.settings.first_is_best {
-            pool.set_note(id, raw.to_bits());
-        }
-        self.open(visit);
+        let bytes = &mut self.tree.bytes;
+        self.pool.set_edges(id, &list.priors, &list.actions, bytes);
+        self.open(visit, raw);
         true
     }
 
@@ -150,7 +149,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Backs up a leaf's values; returns the value for the seat to move there.
-    fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
+    pub(super) fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
         let value = V::from_seats(values);
         self.remove_virtual_visits(&visit.path);
         self.backup(&visit.path, value, false);
@@ -172,10 +171,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.finished += u64::from(id != self.tree.root);
     }
 
-    /// Turns a leaf with edges into a decision node.
-    fn open(&mut self, visit: &Visit<G>) {
+    /// Turns a leaf with edges into a decision node; `raw` is its value for the seat to move.
+    pub(super) fn open(&mut self, visit: &Visit<G>, raw: f32) {
         let id = visit.end();
         let is_root = id == self.tree.root;
+        if !self.settings.first_is_best && !is_root {
+            self.pool.set_note(id, raw.to_bits());
+        }
         self.tree.store_state(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);

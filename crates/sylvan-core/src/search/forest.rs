@@ -5,7 +5,8 @@
 //! evaluator, tree by tree, because no batch is needed; with a deadline the trees take turns.
 //!
 //! Trees are divided into shards with one thread and one pool each. A tree's search depends only on
-//! the tree, so results are the same for any number of threads.
+//! the tree, so results are the same for any number of threads. Threads that are left over take a
+//! share of the work on leaves (`prepare.rs`).
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -15,11 +16,13 @@ use crate::contracts::config::{Config, Stop};
 use crate::contracts::evaluator::Evaluator;
 use crate::contracts::game::{Action, Game, Rules};
 use crate::contracts::values::Values;
+use crate::memory::arena::Unit;
 use crate::memory::edges::Edges;
 use crate::memory::pool::Pool;
 use crate::search::batch::Batch;
 use crate::search::clock::Clock;
 use crate::search::descend::SearchError;
+use crate::search::prepare::{is_shared_out, part_size, prepare};
 use crate::search::settings::Settings;
 use crate::search::tree::{Scratch, Search, Tree};
 use crate::search::visit::Visit;
@@ -154,6 +157,44 @@ impl<G: Game, V: Values> Shard<G, V> {
         Ok(())
     }
 
+    /// Applies the evaluations of a batch: `logits(i, leaf, out)` writes those of leaf `i`.
+    fn add_evaluated(
+        &mut self,
+        visits: &[Box<Visit<G>>],
+        settings: &Settings,
+        budget: u64,
+        logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
+        values: &[f32],
+    ) {
+        let (edges, seats) = (self.pool.edges, settings.rules.num_players);
+        let mut buffer = std::mem::take(&mut self.logits);
+        let mut add = |i: usize, visit: &Visit<G>, units: &[Unit], values: &[f32]| {
+            let (mut search, _) = self.parts(visit.tree, settings, budget);
+            if !units.is_empty() {
+                return search.expand_prepared(visit, units, values);
+            }
+            buffer.clear();
+            logits(i, visit, &mut buffer);
+            search.expand(visit, &mut buffer, values);
+        };
+        let threads = settings.threads_per_tree;
+        if is_shared_out(visits.len(), threads) {
+            let parts = prepare((settings, edges, threads), visits, |i, visit, out, own| {
+                own.copy_from_slice(&values[i * seats..][..seats]);
+                logits(i, visit, out);
+                Ok(())
+            });
+            for part in parts {
+                let _ = part.apply(edges, &mut add); // nothing above fails
+            }
+        } else {
+            for ((i, visit), values) in visits.iter().enumerate().zip(values.chunks(seats)) {
+                add(i, visit, &[], values);
+            }
+        }
+        self.logits = buffer;
+    }
+
     /// The next tree that is not done.
     fn next_tree(&self) -> Option<usize> {
         let n = self.trees.len();
@@ -188,6 +229,8 @@ impl<G: Game, V: Values> Forest<G, V> {
         let mut settings = Settings::new(config, rules);
         if G::HIDDEN && states.iter().any(Game::is_view) {
             settings = settings.with_deals();
+        } else if !G::LEARNED {
+            settings.threads_per_tree = settings.config.threads / num_shards;
         }
         let bytes = settings.config.limits.bytes.unwrap_or(u64::MAX) / num_shards as u64;
         let mut forest = Self {
@@ -295,6 +338,14 @@ impl<G: Game, V: Values> Forest<G, V> {
         })
     }
 
+    /// The leaves of the batch in order, a part for every thread.
+    fn parts(&self) -> impl Iterator<Item = &[Box<Visit<G>>]> {
+        self.shards.iter().flat_map(move |shard| {
+            let visits = shard.batch.visits();
+            visits.chunks(part_size(visits.len(), self.settings.threads_per_tree))
+        })
+    }
+
     pub fn num_leaves(&self) -> usize {
         self.shards.iter().map(|shard| shard.batch.len()).sum()
     }
@@ -302,15 +353,15 @@ impl<G: Game, V: Values> Forest<G, V> {
     /// Writes the observations of the batch one after another.
     pub fn observe(&mut self, out: &mut [G::Cell]) -> Result<(), G::Error> {
         let len = self.settings.rules.observation_len();
-        let mut jobs = Vec::with_capacity(self.shards.len());
+        let mut jobs = Vec::with_capacity(self.settings.config.threads);
         let mut rest = out;
-        for shard in &self.shards {
-            let (part, tail) = rest.split_at_mut(shard.batch.len() * len);
-            jobs.push((shard, part));
+        for visits in self.parts() {
+            let (part, tail) = rest.split_at_mut(visits.len() * len);
+            jobs.push((visits, part));
             rest = tail;
         }
-        each(&mut jobs, |(shard, part)| {
-            for (visit, cells) in shard.batch.visits().iter().zip(part.chunks_mut(len.max(1))) {
+        each(&mut jobs, |(visits, part)| {
+            for (visit, cells) in visits.iter().zip(part.chunks_mut(len.max(1))) {
                 visit.state.observe(cells)?;
             }
             Ok(())
@@ -322,14 +373,9 @@ impl<G: Game, V: Values> Forest<G, V> {
         &self,
         write: impl Fn(&Visit<G>, &mut Vec<T>) -> Result<(), E> + Sync,
     ) -> Result<Vec<T>, E> {
-        let mut jobs: Vec<_> = self
-            .shards
-            .iter()
-            .map(|shard| (shard, Vec::new()))
-            .collect();
-        each(&mut jobs, |(shard, written)| {
-            let mut visits = shard.batch.visits().iter();
-            visits.try_for_each(|visit| write(visit, written))
+        let mut jobs: Vec<_> = self.parts().map(|visits| (visits, Vec::new())).collect();
+        each(&mut jobs, |(visits, written)| {
+            visits.iter().try_for_each(|visit| write(visit, written))
         })?;
         let mut parts = jobs.into_iter().map(|(_, written)| written);
         let first = parts.next().unwrap_or_default();
@@ -358,19 +404,14 @@ impl<G: Game, V: Values> Forest<G, V> {
             first += len;
         }
         let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(shard, first)| {
-            let mut buffer = std::mem::take(&mut shard.logits);
             let batch = std::mem::take(&mut shard.batch);
-            for (offset, visit) in batch.visits().iter().enumerate() {
-                let leaf = *first + offset;
-                buffer.clear();
-                logits(leaf, visit, &mut buffer);
-                let values = &values[leaf * seats..][..seats];
-                let (mut search, _) = shard.parts(visit.tree, settings, budget);
-                search.expand(visit, &mut buffer, values);
-            }
+            let values = &values[*first * seats..][..batch.len() * seats];
+            let logits = |i: usize, visit: &Visit<G>, out: &mut Vec<f32>| {
+                logits(*first + i, visit, out);
+            };
+            shard.add_evaluated(batch.visits(), settings, budget, &logits, values);
             shard.batch = batch;
             shard.batch.forget(shard.batch.len());
-            shard.logits = buffer;
             Ok(())
         });
         let Ok(()) = done;

@@ -366,7 +366,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.pool[id].set_pending(false);
         if !self.settings.config.flat_priors {
-            self.shape_priors(visit, logits);
+            self.settings.shape_priors(visit, logits);
             softmax(logits);
             self.store_priors(id, visit.own_key, logits);
         }

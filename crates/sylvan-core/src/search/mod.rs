@@ -24,6 +24,7 @@ pub mod playouts; // built-in evaluators: uniform, hash-random, playouts
 pub(crate) mod top_actions; // selects the most likely actions of a learned policy
 pub(crate) mod priors; // options of priors: temperature, floor, bonus
 pub(crate) mod expand; // applies an evaluation: the leaf gets edges
+pub(crate) mod prepare; // expansion on several threads
 pub(crate) mod backup; // adds values to every node of the path
 pub(crate) mod graph; // transpositions: one node per position
 pub(crate) mod proofs; // bounds and proven results

@@ -12,8 +12,7 @@
 use crate::contracts::config::Config;
 use crate::contracts::game::Game;
 use crate::contracts::numbers::ln;
-use crate::contracts::values::Values;
-use crate::search::tree::Search;
+use crate::search::settings::Settings;
 use crate::search::visit::Visit;
 
 /// Options that depend on the logits alone.
@@ -59,11 +58,11 @@ impl PriorShape {
     }
 }
 
-impl<G: Game, V: Values> Search<'_, G, V> {
+impl Settings {
     /// Applies the options to the logits of a leaf's legal actions.
     #[inline]
-    pub(crate) fn shape_priors(&self, visit: &Visit<G>, logits: &mut [f32]) {
-        let bonus = self.settings.config.forcing_bonus;
+    pub(crate) fn shape_priors<G: Game>(&self, visit: &Visit<G>, logits: &mut [f32]) {
+        let bonus = self.config.forcing_bonus;
         if bonus > 0.0 {
             for (logit, &action) in logits.iter_mut().zip(&visit.actions) {
                 if visit.state.is_forcing(action) {
@@ -71,8 +70,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
             }
         }
-        if !self.settings.prior_shape.is_plain() {
-            self.settings.prior_shape.apply(logits);
+        if !self.prior_shape.is_plain() {
+            self.prior_shape.apply(logits);
         }
     }
 }

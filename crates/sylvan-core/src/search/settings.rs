@@ -27,6 +27,8 @@ pub struct Settings {
     pub first_is_best: bool,
     /// The current search uses no noise and no forced playouts.
     pub quiet: bool,
+    /// Threads that share out a tree's leaves (`prepare.rs`).
+    pub threads_per_tree: usize,
     /// Every simulation draws its own deal (`information_set.rs`).
     pub deals: bool,
 }
@@ -49,6 +51,7 @@ impl Settings {
             prior_shape: PriorShape::new(&config),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
+            threads_per_tree: 1,
             deals: false,
             config,
             rules,

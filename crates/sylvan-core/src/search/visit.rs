@@ -58,6 +58,11 @@ impl<G: Game> Visit<G> {
         self.path[self.path.len() - 1].node
     }
 
+    /// Whether it ends at the root.
+    pub fn is_root(&self) -> bool {
+        self.path.len() == 1
+    }
+
     /// The leaf, for an evaluator.
     pub fn leaf(&self) -> Leaf<'_, G> {
         Leaf {
