@@ -139,7 +139,7 @@ class OpenView(random_games.RandomGame):
 def test_where_nothing_is_hidden_it_is_the_search_of_open_games(seed, config, fpu):
     """Every action is always available then, so the formulas are those of the open search."""
     config = config.replace(proofs=False, noise=False, temperature=0.0, stop_early=False)
-    config = config.replace(flat_priors=False, fpu=fpu, fpu_root=None)
+    config = config.replace(flat_priors=False, fpu=fpu, fpu_root=None, c_deviation=0.0)
     shape = random_games.Shape(seed=seed, num_players=3, zero_sum=False, depth=9)
     game = random_games.make(shape)
     view = OpenView(game.shape).observe(game.to_play())
