@@ -37,7 +37,12 @@ def test_a_restored_tree_goes_on_as_the_original(shape, config, more):
         config = config.replace(selection="puct", rave=0.0)
     range_ = "game" if config.value_range == "tree" else config.value_range
     config = config.replace(
-        noise=False, forced_playouts=0.0, value_range=range_, leaves_in_flight=1, collisions=None
+        noise=False,
+        forced_playouts=0.0,
+        c_deviation=0.0,  # the squares of values are not saved
+        value_range=range_,
+        leaves_in_flight=1,
+        collisions=None,
     )
     game = make(dataclasses.replace(shape, chance=0.0))
     first = Search(evaluate_leaves, config)
