@@ -65,7 +65,7 @@ def test_a_native_run_equals_ask_and_tell(states, config, evaluator, threads):
     assert run(states, config, evaluator) == everything(asked, depth=3)
 
 
-@few
+@settings(few, max_examples=8)
 @given(positions(), configs(st.integers(100, 300)), evaluators, st.sampled_from([32, 50, 150]))
 def test_threads_that_share_out_the_leaves_of_a_tree_change_nothing(
     states, config, evaluator, in_flight
