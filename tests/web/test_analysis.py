@@ -3,6 +3,7 @@
 import base64
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -675,22 +676,21 @@ def test_updates_come_ten_times_a_second_at_most(page):
     assert 1 <= updates <= 10 * (time.monotonic() - began) + 2
 
 
-def test_new_nodes_come_in_slices_while_a_search_runs(page, monkeypatch):
-    monkeypatch.setattr("sylvan.web.analysis.MOST_NEW", 50)
+def test_a_tree_grows_in_slices_while_a_search_runs(page, monkeypatch):
+    monkeypatch.setattr("sylvan.web.analysis.GROWTH", 50)
     opened(page, "connect4")
     configured(page, "rollout")
     page.ask(type="show", nodes=500)
     page.wait(Position)
     page.ask(type="run", simulations=300_000)
-    shown, slices = set(), []
+    shown, sizes = set(), [0]
     while True:
         message = page.wait(Search)
-        new = {row.id for row in message.nodes_new}
-        shown = (shown - {*message.nodes_gone}) | new
+        shown = (shown - {*message.nodes_gone}) | {row.id for row in message.nodes_new}
         if message.simulations and not message.running:
             break
-        slices.append(len(new))
-    assert len(slices) > 2 and max(slices) <= 50
+        sizes.append(len(shown))
+    assert len(sizes) > 2 and max(b - a for a, b in pairwise(sizes)) == 50
     assert len(shown) == 500
 
 
@@ -699,8 +699,8 @@ def test_new_nodes_come_in_slices_while_a_search_runs(page, monkeypatch):
 
 @pytest.mark.alone
 def test_streaming_costs_a_search_little(page, monkeypatch):
-    """The time that a search gives to its page, which reads every message: at most 3 %, and what
-    the first and the last message take.
+    """The time that a search gives to its page, which reads every message: at most 2 %, and what
+    the first and the last message take; `benchmarks.streaming` measures all of the cost.
     """
     from sylvan.web.analysis import Analysis
 
@@ -722,4 +722,4 @@ def test_streaming_costs_a_search_little(page, monkeypatch):
     page.searched(2_000_000)
     took = time.perf_counter() - began
     assert took > 0.5 and len(spent) > 10
-    assert sum(spent) - spent[-1] - max(spent[:-1]) <= 0.03 * took
+    assert sum(spent) - spent[-1] - max(spent[:-1]) <= 0.02 * took
