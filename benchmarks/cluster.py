@@ -89,7 +89,7 @@ def memory(leases: int) -> None:
     from sylvan.cluster.driver import connected
     from sylvan.cluster.run_files import ClusterFiles
 
-    with tempfile.TemporaryDirectory() as folder, connected(ClusterOptions("local", 2)) as ray:
+    with tempfile.TemporaryDirectory() as folder, connected(ClusterOptions("local", 2)) as (ray, _):
         from sylvan.cluster.ray_actors import CoordinatorProcess
 
         run = Path(folder)

@@ -1,6 +1,6 @@
 """Kill processes of a run on a Ray cluster, and compare with the run on one machine.
 
-    python -m tests.cluster.killing FOLDER STEPS [learned]       the driver of a run
+    python -m tests.cluster.killing FOLDER STEPS ADDRESS [learned]       the driver of a run
 
 A kill begins by freezing a worker (SIGSTOP) that plays a lease: so a lease is certainly under way
 when the victim is killed (SIGKILL), and not just finished.
@@ -63,12 +63,20 @@ class War:
 
     :param cluster: a `ray.cluster_utils.Cluster`.
     :param kind: `learned` for a MuZero run.
+    :param address: as `--cluster` takes it.
     """
 
     def __init__(
-        self, cluster: Any, folder: Path, steps: int, seed: int = 0, kind: str = ""
+        self,
+        cluster: Any,
+        folder: Path,
+        steps: int,
+        seed: int = 0,
+        kind: str = "",
+        address: str = "auto",
     ) -> None:
-        self.cluster, self.folder, self.steps, self.kind = cluster, folder, steps, kind
+        self.cluster, self.folder, self.steps = cluster, folder, steps
+        self.given = [address, kind] if kind else [address]
         self.draw = random.Random(seed)
         self.killed: list[tuple[str, str]] = []
         """Kind of each victim, and the lease that was under way."""
@@ -78,7 +86,7 @@ class War:
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.cluster.killing", str(self.folder), str(self.steps)]
-        command += [self.kind] if self.kind else []
+        command += self.given
         environment = os.environ | ENVIRONMENT | {"RAY_ADDRESS": self.cluster.address}
         with self.folder.with_suffix(".log").open("ab") as log:
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
@@ -223,11 +231,11 @@ def learned(steps: int) -> TrainingConfig:
     return found.replace(replay=replay, selfplay=selfplay)
 
 
-def main(folder: str, steps: str, kind: str = "") -> None:
+def main(folder: str, steps: str, address: str, kind: str = "") -> None:
     from sylvan.cluster.driver import train_on_cluster
 
     run = (learned if kind else config)(int(steps))
-    train_on_cluster(run, folder, ClusterOptions("auto", workers=3))
+    train_on_cluster(run, folder, ClusterOptions(address, workers=3))
 
 
 if __name__ == "__main__":

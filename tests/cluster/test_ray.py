@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import socket
 import time
 import warnings
 
@@ -20,6 +21,13 @@ pytestmark = pytest.mark.filterwarnings(
 pytest.importorskip("ray", reason="the extra cluster (Ray) is not installed")
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """A head without workers and three nodes; it listens on this machine only."""
@@ -29,10 +37,12 @@ def cluster():
         from ray.cluster_utils import Cluster
 
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": HEALTH, **NODE}
+        head["ray_client_server_port"] = free_port()
         cluster = Cluster(initialize_head=True, head_node_args=head)
         try:
             for _ in range(3):
                 cluster.add_node(num_cpus=2, wait=False, **NODE)
+            cluster.client = f"ray://127.0.0.1:{head['ray_client_server_port']}"
             yield cluster
         finally:
             cluster.shutdown()
@@ -66,7 +76,8 @@ def test_a_run_with_three_deaths_is_the_run_without(cluster, tmp_path):
 
 @pytest.mark.slow
 def test_a_muzero_run_is_the_run_without(cluster, tmp_path):
-    war = War(cluster, tmp_path / "war", steps=3, kind="learned")
+    """Its driver is no part of the cluster, and reaches it by its client's address."""
+    war = War(cluster, tmp_path / "war", steps=3, kind="learned", address=cluster.client)
     train(learned(war.steps), tmp_path / "peace")
     war.wait(300)
     assert differing(war) == []

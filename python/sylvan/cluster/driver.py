@@ -84,8 +84,8 @@ def train_on_cluster(
     arguments: dict[str, Any] = {"config": config, "fitted": fitted}
     if start is not None:
         arguments["start"] = Path(start).resolve()
-    with connected(options) as ray:
-        processes = _Processes(ray, path, options, config, watch)
+    with connected(options) as (ray, dashboard):
+        processes = _Processes(ray, path, options, config, watch, dashboard)
         try:
             step, reason = processes.train(arguments)
         finally:
@@ -94,8 +94,11 @@ def train_on_cluster(
 
 
 @contextmanager
-def connected(options: ClusterOptions) -> Iterator[Any]:
-    """Connect to the cluster; a local one is started, and listens on this machine only."""
+def connected(options: ClusterOptions) -> Iterator[tuple[Any, str]]:
+    """Connect to the cluster; a local one is started, and listens on this machine only.
+
+    Yield Ray, and the address of its dashboard; empty: it has none.
+    """
     _need_reachable(options.address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if options.is_local:
@@ -121,7 +124,7 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
     else:
         settings["address"] = options.address
     try:
-        ray.init(**settings)
+        context = ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise _no_cluster(options.address, error) from None
     try:
@@ -130,7 +133,7 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
                 "Ray was imported before and listens on all addresses: run `sylvan train "
                 "--cluster local:2` in a process of its own."
             )
-        yield ray
+        yield ray, getattr(context, "dashboard_url", None) or ""
     finally:
         ray.shutdown()
 
@@ -191,11 +194,12 @@ class _Processes:
         options: ClusterOptions,
         config: TrainingConfig,
         watch: Watcher,
+        dashboard: str,
     ) -> None:
         from sylvan.cluster.ray_actors import CoordinatorProcess, LearnerProcess, WorkerProcess
 
         self._ray, self._options, self._watch = ray, options, watch
-        self._exact = options.mode == "exact"
+        self._exact, self._dashboard = options.mode == "exact", dashboard
         placement = self._placement = place(
             [node["Resources"] for node in ray.nodes() if node["Alive"]],
             options,
@@ -341,12 +345,10 @@ class _Processes:
 
     def _facts(self) -> dict[str, Any]:
         """For the status."""
-        context = self._ray.get_runtime_context()
-        dashboard = getattr(self._ray._private.worker, "get_dashboard_url", lambda: None)()
         return {
             "driver": os.getpid(),
-            "dashboard": f"http://{dashboard}" if dashboard else None,
-            "cluster": getattr(context, "gcs_address", None),
+            "dashboard": f"http://{self._dashboard}" if self._dashboard else None,
+            "cluster": self._options.address,
             "mode": self._options.mode,
             "expected": self.workers,
         }
