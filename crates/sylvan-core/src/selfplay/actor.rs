@@ -39,7 +39,7 @@ use crate::search::clock::Clock;
 use crate::search::descend::SearchError;
 use crate::search::forest::Shard;
 use crate::search::tree::Tree;
-use crate::selfplay::batches::{Batches, Reservation};
+use crate::selfplay::batches::{Batches, OwnRows, Reservation};
 use crate::selfplay::columns::Columns;
 use crate::selfplay::game_slot::{GameSlot, Next};
 use crate::selfplay::job::{Evaluate, Failure, Job};
@@ -63,6 +63,8 @@ pub(crate) struct Actor<G: Game, V: Values> {
     /// Rows that wait for answers, in order, and the games that they belong to.
     waiting: VecDeque<Reservation>,
     waiting_games: VecDeque<usize>,
+    /// Rows in the open batch.
+    own: OwnRows,
     logits: Vec<f32>,
 }
 
@@ -86,6 +88,7 @@ impl<G: Game, V: Values> Actor<G, V> {
             sizes: Vec::new(),
             waiting: VecDeque::new(),
             waiting_games: VecDeque::new(),
+            own: OwnRows::default(),
             logits: Vec::new(),
         }
     }
@@ -97,6 +100,7 @@ impl<G: Game, V: Values> Actor<G, V> {
         self.sizes.clear();
         self.waiting.clear();
         self.waiting_games.clear();
+        self.own = OwnRows::default();
         let mut clock = Clock::new(None, None, &job.asked);
         let mut context = Context {
             job,
@@ -282,7 +286,7 @@ impl<G: Game, V: Values> Actor<G, V> {
     fn reserve_rows(&mut self, batches: &Batches<G::Cell>) -> bool {
         let mut done = 0;
         while done < self.filled.len() {
-            let Some(rows) = batches.reserve(&self.sizes[done..]) else {
+            let Some(rows) = batches.reserve(&self.sizes[done..], &mut self.own) else {
                 break;
             };
             let games = &self.filled[done..done + rows.games];

@@ -13,6 +13,11 @@
 //! of a reservation are contiguous too. The lock is taken once per change of a batch's state, and by
 //! threads that wait.
 //!
+//! *Shares.* An actor gets at most its share of a batch's rows, a quarter more than an even one. The
+//! games of a batch go on together when it is answered, and fill the next free batch. Without shares
+//! the games of one actor drift into the same batch, so that the others have no work until theirs is
+//! answered.
+//!
 //! *Short batches.* A batch that is not full is evaluated if every actor waits and no other batch is
 //! under way. This happens at the end of a lease, and if a batch has more rows than there are games.
 //!
@@ -38,6 +43,14 @@ pub(crate) struct Reservation {
     /// Games whose leaves got rows.
     pub games: usize,
     pub rows: usize,
+}
+
+/// The rows of one actor in the open batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnRows {
+    /// The value of `Batches::open`.
+    open: usize,
+    rows: usize,
 }
 
 /// The answer to an evaluator that asks for a batch.
@@ -82,10 +95,14 @@ impl Queues {
 pub struct Batches<C> {
     shape: Shape,
     slots: Vec<Slot<C>>,
-    /// The open batch, or the last one if none is open.
+    /// How often a batch was opened, times the number of batches, plus the open batch, or the last
+    /// one if none is open.
     open: AtomicUsize,
+    /// The most rows of one actor in a batch.
+    share: AtomicUsize,
     queues: Mutex<Queues>,
-    /// Counts events that an actor may wait for: a batch was answered or became free.
+    /// Counts events that an actor may wait for: a batch was full, answered or
+    /// free, or an actor left.
     events: AtomicU64,
     actors_wake: Condvar,
     /// Rings when a batch is full and when the actors have ended.
@@ -101,6 +118,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             shape,
             slots: memory.into_iter().map(Slot::new).collect(),
             open: AtomicUsize::new(0),
+            share: AtomicUsize::new(shape.rows),
             queues: Mutex::default(),
             events: AtomicU64::new(0),
             actors_wake: Condvar::new(),
@@ -134,45 +152,58 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
     // For actors. ---------------------------------------------------------------------------------
 
     /// Reserves rows for the leaves of as many games as fit, in order; `games` gives the leaves and
-    /// legal actions of each. None if no batch is free.
-    pub(crate) fn reserve(&self, games: &[(usize, usize)]) -> Option<Reservation> {
+    /// legal actions of each, `own` the rows that this actor has. None if no batch is free, or if the
+    /// open one has this actor's share.
+    pub(crate) fn reserve(
+        &self,
+        games: &[(usize, usize)],
+        own: &mut OwnRows,
+    ) -> Option<Reservation> {
         loop {
-            let batch = self.open.load(Ordering::Acquire);
+            let open = self.open.load(Ordering::Acquire);
+            if own.open != open {
+                *own = OwnRows { open, rows: 0 };
+            }
+            let batch = open % self.slots.len();
             let slot = &self.slots[batch];
             let filling = slot.filling();
-            let (mut count, mut next) = (0, filling);
-            if !filling.is_closed() {
-                for &(rows, legal) in games {
-                    let more = next.plus(rows, legal);
-                    if more.rows() > self.shape.rows || more.legal() > self.shape.legal {
-                        break;
-                    }
-                    (count, next) = (count + 1, more);
+            let share = self.share.load(Ordering::Relaxed);
+            let (mut count, mut next, mut fits) = (0, filling, !filling.is_closed());
+            for &(rows, legal) in games {
+                let more = next.plus(rows, legal);
+                fits &= more.rows() <= self.shape.rows && more.legal() <= self.shape.legal;
+                let others = own.rows + next.rows() - filling.rows();
+                if !fits || others > 0 && others + rows > share {
+                    break;
                 }
+                (count, next) = (count + 1, more);
             }
-            if count == 0 {
-                if !self.open_next(batch, filling) {
-                    return None;
+            if count > 0 {
+                if slot.swap(filling, next) {
+                    let rows = next.rows() - filling.rows();
+                    own.rows += rows;
+                    return Some(Reservation {
+                        batch,
+                        row: filling.rows(),
+                        legal: filling.legal(),
+                        games: count,
+                        rows,
+                    });
                 }
-            } else if slot.swap(filling, next) {
-                return Some(Reservation {
-                    batch,
-                    row: filling.rows(),
-                    legal: filling.legal(),
-                    games: count,
-                    rows: next.rows() - filling.rows(),
-                });
+            } else if fits || !self.open_next(open, filling) {
+                return None;
             }
         }
     }
 
     /// Closes the open batch, which had no room when its filling was `seen`, and opens a free one;
     /// false if none is free.
-    fn open_next(&self, batch: usize, seen: Filling) -> bool {
+    fn open_next(&self, open: usize, seen: Filling) -> bool {
         let mut queues = self.queues();
+        let (batch, batches) = (open % self.slots.len(), self.slots.len());
         let now = self.slots[batch].filling();
-        // Another thread was first. (The batch may even be open again, after becoming free.)
-        if self.open.load(Ordering::Acquire) != batch || now != seen && !now.is_closed() {
+        // Another thread was first.
+        if self.open.load(Ordering::Acquire) != open || now != seen && !now.is_closed() {
             return true;
         }
         self.close(batch, &mut queues);
@@ -180,8 +211,21 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             return false;
         };
         self.slots[next].open();
-        self.open.store(next, Ordering::Release);
+        let openings = open / batches + 1;
+        self.open
+            .store(openings * batches + next, Ordering::Release);
         true
+    }
+
+    /// Gives each of the actors an equal share of the rows, and a quarter more, so that no batch waits
+    /// for a slow one. Actors that evaluate batches themselves have no others to wait for.
+    fn set_share(&self, queues: &Queues) {
+        let rows = self.shape.rows;
+        let share = match queues.natively {
+            true => rows,
+            false => (rows + rows / 4).div_ceil(queues.actors.max(1)),
+        };
+        self.share.store(share, Ordering::Relaxed);
     }
 
     /// Closes a batch for reservations.
@@ -222,6 +266,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
                 self.actors_wake.notify_one();
             } else {
                 self.bell.ring();
+                self.event(); // for actors that have their share of this batch
             }
         }
     }
@@ -258,13 +303,16 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             natively,
             ..Queues::default()
         };
+        self.set_share(&queues);
     }
 
     /// Signs an actor off: it has no games left, or gives up.
     pub(crate) fn leave(&self) {
         let mut queues = self.queues();
         queues.actors -= 1;
+        self.set_share(&queues);
         self.close_if_stuck(&mut queues);
+        self.event();
         if queues.actors == 0 {
             self.bell.ring();
         }
@@ -301,7 +349,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
     /// Closes the open batch, though it is not full, if all actors wait and all other batches are
     /// free.
     fn close_if_stuck(&self, queues: &mut Queues) {
-        let batch = self.open.load(Ordering::Acquire);
+        let batch = self.open.load(Ordering::Acquire) % self.slots.len();
         let all_wait = queues.waiting == queues.actors;
         if all_wait && queues.free.len() + 1 == self.slots.len() && self.sizes(batch).0 > 0 {
             self.close(batch, queues);
@@ -366,5 +414,59 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
 
     fn queues(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batches(rows: usize, actors: usize) -> Batches<u64> {
+        let shape = Shape {
+            rows,
+            legal: 8 * rows,
+            cells: 1,
+            seats: 2,
+        };
+        let memory = (0..3).map(|_| BatchMemory::new(shape)).collect();
+        let batches = Batches::new(shape, memory, Arc::default());
+        batches.begin(actors, false);
+        batches
+    }
+
+    #[test]
+    fn no_actor_gets_more_than_its_share_of_a_batch() {
+        let batches = batches(16, 4);
+        let (mut first, mut second) = (OwnRows::default(), OwnRows::default());
+        let games = [(1, 3); 32];
+        let one = batches.reserve(&games, &mut first).unwrap();
+        assert_eq!((one.batch, one.rows), (0, 5)); // 16 * 5/4 / 4
+        assert_eq!(batches.reserve(&games, &mut first), None);
+        // The others can fill it, even if one of them is late.
+        for _ in 0..2 {
+            let two = batches.reserve(&games, &mut second).unwrap();
+            assert_eq!((two.batch, two.rows), (0, 5));
+            second = OwnRows::default(); // another actor
+        }
+        let last = batches.reserve(&games, &mut second).unwrap();
+        assert_eq!((last.batch, last.rows), (0, 1));
+        let next = batches.reserve(&games, &mut first).unwrap();
+        assert_eq!((next.batch != 0, next.rows), (true, 5));
+    }
+
+    #[test]
+    fn a_game_with_more_leaves_than_a_share_gets_rows() {
+        let batches = batches(16, 8);
+        let mut own = OwnRows::default();
+        assert_eq!(batches.reserve(&[(6, 6)], &mut own).unwrap().rows, 6);
+        assert_eq!(batches.reserve(&[(6, 6)], &mut own), None);
+    }
+
+    #[test]
+    fn the_last_actor_may_fill_a_batch() {
+        let batches = batches(16, 4);
+        (0..3).for_each(|_| batches.leave());
+        let mut own = OwnRows::default();
+        assert_eq!(batches.reserve(&[(1, 1); 16], &mut own).unwrap().rows, 16);
     }
 }
