@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load, save
 
+import sylvan.cluster.node_cache as node_cache
 import sylvan.cluster.worker as worker_module
 from sylvan.cluster.address import ClusterOptions
 from sylvan.cluster.coordinator import Coordinator, Rules
@@ -449,6 +450,19 @@ def test_a_damaged_copy_is_fetched_again(tmp_path):
     (tmp_path / name).unlink()
     with pytest.raises(DamagedShard, match="damaged"):
         cache.blob(name, storage.blob)
+
+
+def test_copies_may_vanish_while_a_machine_cleans(tmp_path, monkeypatch):
+    """Workers of several runs clean the same folder."""
+    cache = NodeCache(tmp_path)
+    listed = Path.iterdir
+    monkeypatch.setattr(node_cache, "KEPT", 2)
+    monkeypatch.setattr(Path, "iterdir", lambda self: [self / "gone", *listed(self)])
+    storage = Storage("memory://many")
+    for data in (b"a", b"b", b"c"):
+        name = storage.put_blob(data)
+        assert cache.blob(name, storage.blob) == data
+    assert sum(not path.name.startswith(".") for path in listed(tmp_path)) == 2
 
 
 def test_no_cluster_is_one_sentence(monkeypatch):

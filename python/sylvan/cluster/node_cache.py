@@ -9,7 +9,7 @@ from __future__ import annotations
 import getpass
 import tempfile
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,11 @@ class NodeCache:
             yield
 
     def _clean(self) -> None:
-        blobs = [path for path in self.folder.iterdir() if not path.name.startswith(".")]
-        for path in sorted(blobs, key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        blobs = []
+        for path in self.folder.iterdir():
+            with suppress(FileNotFoundError):  # another worker cleans too
+                if not path.name.startswith("."):
+                    blobs.append((path.stat().st_mtime, path))
+        for _, path in sorted(blobs)[:-KEPT]:
             path.unlink(missing_ok=True)
             (self.folder / f".{path.name}.lock").unlink(missing_ok=True)

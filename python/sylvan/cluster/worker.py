@@ -296,13 +296,17 @@ class Worker:
     def _fetch(self, lease: Lease) -> _Needed:
         """The inputs of a lease: recipe, network, start positions."""
         positions = positions_of(self._blob(lease.positions))
-        episodes = episodes_of(self._blob(lease.unfinished))
+        episodes = episodes_of(self._own_blob(lease.unfinished))
         games = StepLease(lease.step, 0, lease.first, lease.count, positions, episodes)
         recipe, network = self._recipe(lease.settings), self._blob(lease.network)
-        return _Needed(recipe, network, games, self._blob(lease.other), self._blob(lease.task))
+        return _Needed(recipe, network, games, self._blob(lease.other), self._own_blob(lease.task))
 
     def _blob(self, name: str) -> bytes:
         return self.cache.blob(name, self.storage.blob) if name else b""
+
+    def _own_blob(self, name: str) -> bytes:
+        """A blob that no other lease needs: the machine keeps no copy."""
+        return self.storage.blob(name) if name else b""
 
     # --- playing ------------------------------------------------------------------------------
 
