@@ -16,7 +16,7 @@ from safetensors.numpy import load, save
 import sylvan.cluster.node_cache as node_cache
 import sylvan.cluster.worker as worker_module
 from sylvan.cluster.address import ClusterOptions
-from sylvan.cluster.coordinator import Coordinator, Rules
+from sylvan.cluster.coordinator import Coordinator, Orders, Rules
 from sylvan.cluster.driver import connected
 from sylvan.cluster.node_cache import NodeCache
 from sylvan.cluster.recipe import Recipe
@@ -199,10 +199,14 @@ def test_a_game_that_fails_is_an_error_of_one_sentence(tmp_path):
     path.write_text(source.replace(begin, begin + fault))
     sections = tiny(1).model_dump(exclude_unset=True)
     sections |= {"game": {"name": f"{path}:Nim"}, "arena": {"every": 0}}
-    with Threads(tmp_path / "cluster", rules=replace(RULES, longest_pause=0.1)) as cluster:
+    rules = replace(RULES, longest_pause=0.1, silence=1e6)
+    with Threads(tmp_path / "cluster", rules=rules) as cluster:
         exchange = cluster.link.exchange
 
         def exchange_and_fail(*arguments):
+            workers = list(cluster.link.coordinator._workers.values())
+            if sum(worker.proved for worker in workers) < 2:  # they try the game when they join
+                return Orders(pause=0.01)
             flag.touch()
             return exchange(*arguments)
 
