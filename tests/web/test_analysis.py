@@ -708,9 +708,9 @@ def test_streaming_costs_a_search_little(page, monkeypatch):
     update = Analysis._update
 
     def timed(self, *, force=False):
-        began = time.perf_counter()
+        began = time.thread_time()
         update(self, force=force)
-        spent.append(time.perf_counter() - began)
+        spent.append(time.thread_time() - began)
 
     monkeypatch.setattr(Analysis, "_update", timed)
     opened(page, "connect4")
