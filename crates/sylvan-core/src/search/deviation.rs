@@ -12,7 +12,8 @@
 //!
 //! S has a place apart from the nodes, so a search without this option pays no bytes.
 //!
-//! Limits: PUCT, without hidden information. Twin: `sylvan.reference.deviation`. Idea: KataGo.
+//! Limits: PUCT, without hidden information. S is neither saved with a tree nor kept where the byte
+//! budget drops a subtree: such nodes explore less than they should. Twin: `sylvan.reference.deviation`. Idea: KataGo.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
