@@ -16,6 +16,7 @@
 //! Edges are counted, so a position is freed with the last edge to it: there are no cycles
 //! (`graph.rs`).
 
+use crate::contracts::prefetch::prefetch_line;
 use crate::contracts::values::Values;
 use crate::memory::node::{NONE, Node, NodeId};
 use crate::memory::pool::Pool;
@@ -89,6 +90,12 @@ impl Positions {
             at = self.after(at);
         }
         self.slots[hole] = Slot::EMPTY;
+    }
+
+    /// Prefetches the slots where a key is or would be.
+    #[inline]
+    pub fn prefetch(&self, key: u64) {
+        prefetch_line(self.slots.as_ptr().wrapping_add(self.home(tag(key))));
     }
 
     /// The slot of a position with this tag that fits.

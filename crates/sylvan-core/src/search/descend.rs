@@ -64,6 +64,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         visit: &mut Visit<G>,
     ) -> Result<DescentEnd, SearchError<G::Error>> {
         visit.path.clear();
+        visit.turn = None;
         visit.path.push(Step {
             node: self.tree.root,
             slot: 0,
@@ -184,8 +185,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         visit: &mut Visit<G>,
         id: NodeId,
     ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
-        self.sync(visit)?;
-        let turn = visit.state.turn(&mut visit.actions)?;
+        let turn = match visit.turn.take() {
+            Some(turn) => turn,
+            None => {
+                self.sync(visit)?;
+                visit.state.turn(&mut visit.actions)?
+            }
+        };
         self.record_turn(visit, id, turn)
     }
 

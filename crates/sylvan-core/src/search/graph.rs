@@ -27,6 +27,7 @@ use std::collections::HashSet;
 
 use crate::contracts::game::{Action, Game, Turn};
 use crate::contracts::values::Values;
+use crate::memory::family::LinkTarget;
 use crate::memory::node::{Node, NodeId, NodeKind};
 use crate::memory::pool::Pool;
 use crate::search::descend::SearchError;
@@ -45,12 +46,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<(NodeId, NodeId), SearchError<G::Error>> {
         let ply = self.tree.plies + visit.path.len() as u64;
         let key = visit.state.position_key(ply)?;
+        if let Some(key) = key {
+            self.tree.positions.prefetch(key);
+        }
+        let turn = visit.state.turn(&mut visit.actions)?; // while the table is fetched
         if let Some(known) = key.and_then(|key| self.tree.positions.find(self.pool, key)) {
-            self.check_equal(visit, known, edge.action)?;
+            self.check_equal(visit, (known, turn), edge.action)?;
             let child = self.pool.add_edge(&edge, known, &mut self.tree.bytes);
             self.pool[parent].set_links(true);
             return Ok((known, child));
         }
+        visit.turn = Some(turn);
         let (tree, pool) = (&mut *self.tree, &mut *self.pool);
         let id = pool.add(edge, &mut tree.bytes);
         tree.nodes += 1;
@@ -65,13 +71,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn check_equal(
         &mut self,
         visit: &mut Visit<G>,
-        known: NodeId,
+        (known, turn): (NodeId, Turn),
         action: Action,
     ) -> Result<(), SearchError<G::Error>> {
         if visit.state.is_repetition() {
             return Ok(()); // this line ends here, others go on
         }
-        let turn = visit.state.turn(&mut visit.actions)?;
         let (node, actions) = (&self.pool[known], &visit.actions);
         let equal = match node.kind() {
             NodeKind::Leaf => true,
@@ -209,8 +214,10 @@ impl<V: Values> Pool<V> {
             (passage.value, passage.bounded) = self.update_edge(passage.edge);
         }
         let turn = (self[above].visits % self.num_children(above) as u32) as u16;
-        let other = self.child(above, turn);
-        if self[other].is_edge() {
+        // A link to a family leads to no shared position.
+        if let LinkTarget::Node(other) = self.link(self[above].owned, turn).target()
+            && self[other].is_edge()
+        {
             let (change, bounded) = self.update_edge(other);
             self.show_q(above, turn, other, settings);
             passage.growth = change.times(settings.config.discount);

@@ -1,7 +1,7 @@
 //! One descent from the root: its path and its leaf.
 
 use crate::contracts::evaluator::Leaf;
-use crate::contracts::game::{Action, Game, Seat};
+use crate::contracts::game::{Action, Game, Seat, Turn};
 use crate::memory::node::NodeId;
 
 /// One step of a descent.
@@ -23,6 +23,8 @@ pub struct Visit<G> {
     pub seat: Seat,
     /// The legal actions at the leaf.
     pub actions: Vec<Action>,
+    /// With transpositions, the turn at a position that was just added; `actions` belong to it.
+    pub turn: Option<Turn>,
     pub ticket: u64,
     /// The index of the tree in its shard.
     pub tree: usize,
@@ -44,6 +46,7 @@ impl<G: Game> Visit<G> {
             path: Vec::new(),
             seat: 0,
             actions: Vec::new(),
+            turn: None,
             ticket: 0,
             tree: 0,
             legal_edges: Vec::new(),
