@@ -38,10 +38,10 @@ from tests.cluster.simulation import PROBE, Fleet, simulate
 SYLVAN = [sys.executable, "-c", "from sylvan.cli import app; app()"]
 
 
-def local(steps: int) -> None:
+def local(steps: int, positions: int) -> None:
     """Games per second of `local:2` against a run without a cluster."""
     settings = ["--steps", str(steps), "--preset", "cpu", "--threads", "2", "--quiet"]
-    settings += ["--set", "selfplay.positions=8192", "--set", "arena.every=0"]
+    settings += ["--set", f"selfplay.positions={positions}", "--set", "arena.every=0"]
     rates, games = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for name, extra in (("plain", []), ("local:2", ["--cluster", "local:2"])):
@@ -166,12 +166,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["local", "scale", "memory", "storage"])
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--positions", type=int, default=8192, help="of a step of local")
     parser.add_argument("--leases", type=int, default=10_000)
     parser.add_argument("--games", type=int, default=1_000_000)
     parser.add_argument("--folder", help="of the storage; default: a temporary one")
     options = parser.parse_args()
     if options.what == "local":
-        local(options.steps)
+        local(options.steps, options.positions)
     elif options.what == "scale":
         scale()
     elif options.what == "memory":
