@@ -13,11 +13,20 @@ OVERRULED = "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1"
 """A position in which proofs overrule the visits of the root's moves."""
 
 
-@pytest.mark.parametrize("simulations", [50, 2000, 20_000, 200_000])
+@pytest.mark.parametrize(
+    "simulations", [50, 2000, 20_000, pytest.param(100_000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("selection", ["puct", "uct", "gumbel"])
 def test_the_first_edge_is_the_best_action(simulations, selection):
-    for game in (Chess(OVERRULED), ConnectFour("44444"), TicTacToe([0, 4, 8])):
-        result = sylvan.search(game, simulations=simulations, selection=selection)
+    """With evaluators that are quick: the network of chess would take minutes."""
+    for game, evaluator in (
+        (Chess(OVERRULED), "material"),
+        (ConnectFour("44444"), "rollout"),
+        (TicTacToe([0, 4, 8]), "rollout"),
+    ):
+        result = sylvan.search(
+            game, evaluator=evaluator, simulations=simulations, selection=selection
+        )
         assert result.tree.root.edges[0].action == result.best
         assert result.to_json(moves=1)["moves"][0]["move"] == result.best_label
 
