@@ -73,7 +73,7 @@ struct Queues {
     taken: Vec<usize>,
     /// Whether actors evaluate the batches themselves.
     natively: bool,
-    /// Actors, and how many of them wait.
+    /// Actors, and how many of them wait for an event that has not happened yet.
     actors: usize,
     waiting: usize,
     /// Batches that were evaluated, and their rows.
@@ -266,7 +266,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
                 self.actors_wake.notify_one();
             } else {
                 self.bell.ring();
-                self.event(); // for actors that have their share of this batch
+                self.event(queues); // for actors that have their share of this batch
             }
         }
     }
@@ -283,7 +283,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             slot.answered.store(false, Ordering::Release);
             let mut queues = self.queues();
             queues.free.push(batch);
-            self.event();
+            self.event(&mut queues);
         }
     }
 
@@ -312,7 +312,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         queues.actors -= 1;
         self.set_share(&queues);
         self.close_if_stuck(&mut queues);
-        self.event();
+        self.event(&mut queues);
         if queues.actors == 0 {
             self.bell.ring();
         }
@@ -331,11 +331,16 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
     /// Waits for an event after the first `seen`, or for a batch that an actor can evaluate.
     pub(crate) fn wait(&self, seen: u64) {
         let mut queues = self.queues();
+        if self.events() != seen {
+            return;
+        }
         queues.waiting += 1;
         loop {
             self.close_if_stuck(&mut queues);
-            let is_full = queues.natively && !queues.full.is_empty();
-            if is_full || self.events() != seen || self.is_stopped() {
+            if self.events() != seen {
+                return; // the event has counted it off
+            }
+            if queues.natively && !queues.full.is_empty() || self.is_stopped() {
                 break;
             }
             queues = self
@@ -356,9 +361,11 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Counts an event and wakes all actors; the caller holds the lock.
-    fn event(&self) {
+    /// Counts an event and wakes all actors. None of them waits from now on, although they may start to
+    /// run much later: or the open batch would seem stuck.
+    fn event(&self, queues: &mut Queues) {
         self.events.fetch_add(1, Ordering::AcqRel);
+        queues.waiting = 0;
         self.actors_wake.notify_all();
     }
 
@@ -408,7 +415,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         queues.batches += 1;
         queues.rows += self.sizes(batch).0 as u64;
         self.slots[batch].answered.store(true, Ordering::Release);
-        self.event();
+        self.event(&mut queues);
         true
     }
 
@@ -460,6 +467,24 @@ mod tests {
         let mut own = OwnRows::default();
         assert_eq!(batches.reserve(&[(6, 6)], &mut own).unwrap().rows, 6);
         assert_eq!(batches.reserve(&[(6, 6)], &mut own), None);
+    }
+
+    #[test]
+    fn an_actor_that_an_event_wakes_does_not_wait() {
+        let batches = batches(16, 2);
+        batches.queues().waiting = 1; // asleep
+        let mut own = OwnRows::default();
+        batches.reserve(&[(1, 1); 16], &mut own).unwrap();
+        let mut queues = batches.queues();
+        batches.event(&mut queues);
+        queues.waiting += 1; // the other actor has its share
+        batches.close_if_stuck(&mut queues);
+        assert!(queues.full.is_empty());
+        queues.waiting += 1; // it has looked, and sleeps again
+        let filling = batches.slots[0].filling().rows();
+        batches.slots[0].written.store(filling, Ordering::SeqCst);
+        batches.close_if_stuck(&mut queues);
+        assert_eq!(queues.full, [0]);
     }
 
     #[test]
