@@ -8,7 +8,7 @@ so a resumed run draws the same ones.
     value target    the result, mixed with a known evaluation by `targets.value_mix`
 
 The files, the held-out games and the probabilities behind an evaluation are those of
-`sylvan pretrain`. All positions stay in memory, about 70 bytes each; observations are rebuilt for
+`sylvan pretrain`. All positions stay in memory, about 53 bytes each; observations are rebuilt for
 each batch in the encoding of the run.
 """
 
