@@ -21,7 +21,7 @@ from tests.cluster.killing import ENVIRONMENT
 from tests.runs.killing import outcome_of, tiny
 
 SYLVAN = [sys.executable, "-c", "from sylvan.cli import app; app()"]
-STEPS = 3
+STEPS = 10
 
 
 def descendants(pid: int) -> list[int]:
@@ -77,7 +77,6 @@ def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
     environment = os.environ | ENVIRONMENT
     command += ["--config", str(settings)]
     killed = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-    train(tiny(STEPS), tmp_path / "alone")
     while not (run / "checkpoints" / "step-000001" / "state.json").exists():
         assert killed.poll() is None, "the run ended too early"
         time.sleep(0.02)
@@ -85,12 +84,13 @@ def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
     killed.kill()
     killed.communicate()
     driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    train(tiny(STEPS), tmp_path / "alone")
     addresses: set[str] = set()
     while driver.poll() is None:
         addresses |= listening_on(descendants(driver.pid))
         time.sleep(0.2)
     printed = driver.communicate()[0].decode()
-    assert driver.returncode == 0 and "Done: 3 steps" in printed
+    assert driver.returncode == 0 and f"Done: {STEPS} steps" in printed
     deadline = time.monotonic() + 60
     while any(is_of_ray(pid) for pid in processes):
         assert time.monotonic() < deadline, "processes of the killed run are left"
@@ -100,6 +100,8 @@ def test_two_local_workers_make_the_same_run_and_listen_here_only(tmp_path):
     assert [name for name in one.keys() | two.keys() if one.get(name) != two.get(name)] == []
     names = {path.name for path in (run / "cluster" / "logs").iterdir()}
     assert {"coordinator.log", "learner.log"} < names and len(names) >= 4
+    log = (run / "cluster" / "logs" / "worker-001.log").read_text()
+    assert "niceness 10" in log  # the learner has 0
     shown = subprocess.run([*SYLVAN, "cluster", "status", str(run)], capture_output=True, text=True)
     assert "exact mode" in shown.stdout and "worker-001" in shown.stdout
     assert " of 2; together" in shown.stdout

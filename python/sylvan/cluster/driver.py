@@ -104,6 +104,8 @@ def connected(options: ClusterOptions) -> Iterator[tuple[Any, str]]:
     if options.is_local:
         # Ray's name for it; it decides the address of all sockets when Ray is imported.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        # Ray's own 15 would leave workers no room to give way to the learner.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     try:
         import ray
     except ModuleNotFoundError:

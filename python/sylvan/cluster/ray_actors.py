@@ -231,6 +231,11 @@ class _WorkerLink:
         return answer
 
 
+NICENESS = 10
+"""The least niceness of a worker; in local mode that of the learner is 0. On shared cores each of
+the learner's threads would wait, spinning, for those that a worker keeps from running."""
+
+
 class WorkerProcess:
     """A worker on some node."""
 
@@ -241,6 +246,7 @@ class WorkerProcess:
         """Work until SIGTERM; return why this ended."""
         files = ClusterFiles(self._run)
         _write_log(files, log_name)
+        log.info("niceness %d", os.nice(max(0, NICENESS - os.nice(0))))
         address = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
         node = f"{address} {ray.get_runtime_context().get_node_id()[:8]}"
         options = WorkerOptions(**vars(options) | {"node": node, "pid": os.getpid()})
