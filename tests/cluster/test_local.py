@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def descendants(pid: int) -> list[int]:
     found = [pid]
     for parent in found:
         for task in Path(f"/proc/{parent}/task").glob("*/children"):
-            found += [int(child) for child in task.read_text().split()]
+            with suppress(OSError):  # the thread has ended
+                found += [int(child) for child in task.read_text().split()]
     return found
 
 
