@@ -15,7 +15,7 @@
 //!
 //! *Shares.* An actor gets at most its share of a batch's rows, a quarter more than an even one. The
 //! games of a batch go on together when it is answered, and fill the next free batch. Without shares
-//! the games of one actor drift into the same batch, so that the others have no work until theirs is
+//! the games of one actor can drift into the same batch; then the others have no work until theirs is
 //! answered.
 //!
 //! *Short batches.* A batch that is not full is evaluated if every actor waits and no other batch is
